@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.core.text import JudgeCall, JudgeError, OfflineJudge, Question, Verdict
-from extractbench_nb.judges.cache import CacheInfo, JudgeCache, judge_cache
+from extractbench_nb.judges.cache import JudgeCache, judge_cache
 from extractbench_nb.judges.call_failures import Failure as Failure
 from extractbench_nb.judges.call_failures import scrub as scrub
 from extractbench_nb.judges.calls import CallQueue as CallQueue
@@ -36,7 +36,6 @@ from extractbench_nb.judges.settings import read_environment as read_environment
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
-    "CacheInfo",
     "Ensemble",
     "JudgeCache",
     "JudgeCall",

@@ -50,17 +50,16 @@ def request_key(request: Mapping[str, Any]) -> str:
 def read_lines(path: Path) -> Iterator[Entry]:
     """Read a file that `JudgeCache.export` wrote."""
     for number, line in enumerate(read_text(path, "answers").split("\n"), 1):
-        if not line:
-            continue
         entry = None
         with suppress(ValueError, TypeError, RecursionError):
-            entry = _checked(**json.loads(line))
-        if entry is None:
+            entry = _checked(**json.loads(line or "{}"))
+        if entry is not None:
+            yield entry
+        elif line:
             raise InputError(
                 f"line {number} of {str(path)!r} is not an answer under its key; expected a file "
                 "that JudgeCache.export wrote"
             )
-        yield entry
 
 
 def _from_row(row: tuple[Any, ...]) -> Entry | None:
@@ -72,14 +71,13 @@ def _from_row(row: tuple[Any, ...]) -> Entry | None:
     return None
 
 
-def _checked(key: Any, request: Any, answer: Any, **counts: Any) -> Entry | None:
+def _checked(key: str, request: Any, answer: Any, **counts: Any) -> Entry | None:
     """Make an entry of a stored answer; None if it does not belong to its key."""
+    known = [count for count in counts.values() if count is not None]
     if not isinstance(answer, str) or not isinstance(request, dict) or request_key(request) != key:
         return None
-    for name, count in counts.items():
-        kinds = (int, float) if name == "cost_usd" else (int,)
-        if count is not None and not (type(count) in kinds and 0 <= count < inf):
-            return None
+    if any(type(count) not in (int, float) or not 0 <= count < inf for count in known):
+        return None
     return Entry(request, answer, **counts)
 
 
@@ -104,21 +102,8 @@ CREATE TABLE IF NOT EXISTS answers (
 _SELECT = f"SELECT key, request, answer, {', '.join(COUNTS)} FROM answers"  # noqa: S608
 
 
-class CacheInfo(NamedTuple):
-    """The content of a cache: its file, number of answers, size and cost.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-        The file.
-    answers : int
-        Number of answers.
-    bytes : int
-        Size of the database in bytes.
-    cost_usd : float
-        Cost of the answers in US dollars when they were requested; an answer without a known price
-        counts as 0.
-    """
+class _Contents(NamedTuple):
+    """The contents of a cache, see `JudgeCache.info`."""
 
     path: Path
     answers: int
@@ -200,7 +185,7 @@ class JudgeCache:
         Returns
         -------
         Entry or None
-            None if there is none. A damaged answer is deleted.
+            None if there is none, or a damaged one.
 
         Raises
         ------
@@ -209,11 +194,7 @@ class JudgeCache:
         """
         with self._opened() as database:
             row = database.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
-        entry = None if row is None else _from_row(row)
-        if row is not None and entry is None:
-            with suppress(OutputError), self._opened() as database:  # it may be read-only
-                database.execute("DELETE FROM answers WHERE key = ?", (key,))
-        return entry
+        return None if row is None else _from_row(row)
 
     def put(self, entry: Entry, *, replace: bool = False) -> Entry:
         """Store an answer, unless the request already has one.
@@ -237,15 +218,17 @@ class JudgeCache:
         """
         with self._opened() as database:
             new = _insert(database, [entry], "REPLACE" if replace else "IGNORE")
-        return entry if new else self.get(entry.key) or entry
+        return entry if new else self.get(entry.key) or self.put(entry, replace=True)
 
-    def info(self) -> CacheInfo:
+    def info(self) -> _Contents:
         """Describe the contents.
 
         Returns
         -------
-        CacheInfo
-            File, number of answers, size in bytes and cost in US dollars.
+        tuple of (path, answers, bytes, cost_usd)
+            The file, the number of answers, the size of the database in bytes, and the cost of the
+            answers in US dollars when they were requested; an answer without a known price counts
+            as 0. The four are attributes too.
 
         Raises
         ------
@@ -254,13 +237,13 @@ class JudgeCache:
         """
         path = self.path
         if not path.exists():
-            return CacheInfo(path, 0, 0, 0.0)
+            return _Contents(path, 0, 0, 0.0)
         with self._opened() as database:
             row = database.execute(
                 "SELECT COUNT(*), (SELECT page_count * page_size FROM pragma_page_count, "
                 "pragma_page_size), TOTAL(cost_usd) FROM answers"
             )
-            return CacheInfo(path, *row.fetchone())
+            return _Contents(path, *row.fetchone())
 
     def clear(self) -> int:
         """Delete all answers; a damaged file is deleted.
@@ -378,37 +361,36 @@ class _DamagedError(OutputError):
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Connect to a file, read-only if it cannot be written."""
+    """Connect to a file, read-only if it cannot be written; create its table if it is new."""
     try:
         make_folder(path.parent)
-        return _database(path.as_uri())
+        database = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S)
+        try:
+            _prepare(database)
+        except BaseException:
+            database.close()
+            raise
     except (OutputError, sqlite3.OperationalError) as error:
         if not path.is_file() or not (isinstance(error, OutputError) or _code(error) in _READ_ONLY):
             raise
-        return _database(path.as_uri() + "?immutable=1")
-
-
-def _database(uri: str) -> sqlite3.Connection:
-    """Connect to a database; create its table if it is new."""
-    database = sqlite3.connect(uri, timeout=_BUSY_TIMEOUT_S, uri=True)
-    try:
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, _FORMAT):
-            raise sqlite3.DatabaseError(f"it has format {version}, expected {_FORMAT}")
-        database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
-        if version == 0 and not uri.endswith("immutable=1"):
-            try:
-                database.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
-                if _code(error) != sqlite3.SQLITE_BUSY:  # another process is doing the same
-                    raise
-            with database:
-                database.execute(_TABLE)
-                database.execute(f"PRAGMA user_version = {_FORMAT}")
-    except BaseException:
-        database.close()
-        raise
+        return sqlite3.connect(path.as_uri() + "?immutable=1", uri=True)
     return database
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    version = database.execute("PRAGMA user_version").fetchone()[0]
+    if version not in (0, _FORMAT):
+        raise sqlite3.DatabaseError(f"it has format {version}, expected {_FORMAT}")
+    database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
+    if version == 0:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY:  # another process is doing the same
+                raise
+        with database:
+            database.execute(_TABLE)
+            database.execute(f"PRAGMA user_version = {_FORMAT}")
 
 
 def _code(error: sqlite3.Error) -> int | None:
