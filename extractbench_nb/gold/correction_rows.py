@@ -9,7 +9,6 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -141,7 +140,6 @@ def csv_rows(path: Path, spec: FrameSpec) -> Iterator[tuple[str, dict[str, Any]]
             elif column in spec.names:
                 quoted = cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA)
                 row[column] = cell[1:] if quoted else cell
-        row["op"] = row.get("op") or ("add" if adds(row["path"]) else "replace")
         yield where, row
 
 
@@ -156,40 +154,6 @@ def cell_value(text: str, what: str) -> Any:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
-
-
-# --- what they do -----------------------------------------------------------------------------
-
-
-def in_patch_order(rows: Iterable[tuple[Steps, Correction]]) -> list[tuple[Steps, Correction]]:
-    """Order corrections such that none moves the place of a later one: removals come last."""
-
-    def last_first(row: tuple[Steps, Correction]) -> list[tuple[int, str]]:
-        return [(int(s), "") if str(s).isdecimal() else (-1, str(s)) for s in row[0]]
-
-    rows = list(rows)
-    removals = sorted((row for row in rows if row[1].op == "remove"), key=last_first, reverse=True)
-    return [row for row in rows if row[1].op != "remove"] + removals
-
-
-def patched(document: Any, rows: Iterable[tuple[Steps, Correction]]) -> Any:
-    """Return a document to which corrections, which fit it and are in order, are applied."""
-    document = deepcopy(document)
-    for steps, row in rows:
-        if not steps:
-            document = row.new
-            continue
-        *above, last = steps
-        target: Any = document
-        for step in above:
-            target = target[step]
-        if row.op == "remove":
-            del target[last]
-        elif last == END and isinstance(target, list):
-            target.append(row.new)
-        else:
-            target[last] = row.new
-    return document
 
 
 # --- from any source ------------------------------------------------------------------------------
@@ -295,7 +259,7 @@ def read_corrections(source: Any, who: str | None, why: str | None) -> list[Corr
     found: list[Correction] = []
     places: dict[str, dict[Steps, str]] = defaultdict(dict)
     for where, row in _rows(source):
-        correction = checked(where, {**row, **remarks_of(row, defaults)})
+        correction = checked(where, row, defaults)
         named = f"{where} ({correction.document!r}, {one_line(correction.path)})"
         conflict = conflicting(correction, places[correction.document])
         if conflict is not None:
@@ -363,8 +327,6 @@ def _frame_rows(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
         named = dict(zip(dict.fromkeys(kept), row, strict=True))
         if is_suspects:
             named = _from_suspect(named)
-        if is_missing(named.get("op")) and isinstance(named["path"], str):
-            named["op"] = "add" if adds(named["path"]) else "replace"
         yield f"corrections row {at}", named
 
 
@@ -380,22 +342,20 @@ def _from_suspect(row: dict[str, Any]) -> dict[str, Any]:
     return known | {"path": path, "op": "replace", "old": row["gold"]}
 
 
-def remarks_of(row: Mapping[str, Any], defaults: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return who, when and why of a row, or the defaults where it does not say."""
-    return {
-        name: defaults.get(name) if is_missing(row.get(name)) or row[name] == "" else row[name]
-        for name in REMARKS
-    }
+def _is_blank(cell: Any) -> bool:
+    return is_missing(cell) or cell == ""
 
 
 def _not_stated(value: Any) -> bool:
     return value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
 
 
-def checked(where: str, row: Mapping[str, Any]) -> Correction:
-    """Check the cells of a row, whose values are still as the source has them."""
-    texts = [_checked_text(where, name, row.get(name)) for name in ("document", "path", "op")]
-    document, path, op = texts
+def checked(where: str, row: Mapping[str, Any], remarks: Mapping[str, Any] = {}) -> Correction:
+    """Check the cells of a row; `remarks` stand for who, when and why that it does not state."""
+    document, path = (_checked_text(where, name, row.get(name)) for name in ("document", "path"))
+    op = row.get("op")
+    if _is_blank(op):
+        op = "add" if adds(path) else "replace"
     where += f" ({document!r}, {one_line(path)})"
     if op not in OPS:
         raise InputError(f"{where}: op is {op!r}; {nearest(op, OPS)}")
@@ -419,11 +379,12 @@ def checked(where: str, row: Mapping[str, Any]) -> Correction:
             f"{where}: gold has no such item; add it as a whole with op 'add' at "
             f"{_array_of(path)}[-]"
         )
-    remarks = [
-        pd.NA if is_missing(row.get(name)) else _checked_text(where, name, row[name])
-        for name in REMARKS
+    stated = {n: remarks.get(n) if _is_blank(row.get(n)) else row[n] for n in REMARKS}
+    others = [
+        pd.NA if is_missing(cell) else _checked_text(where, name, cell)
+        for name, cell in stated.items()
     ]
-    return Correction(document, path, op, old, pd.NA if op == "remove" else new, *remarks)
+    return Correction(document, path, op, old, pd.NA if op == "remove" else new, *others)
 
 
 def _checked_text(where: str, name: str, cell: Any) -> str:

@@ -10,8 +10,9 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from datetime import UTC, datetime
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,7 @@ from extractbench_nb.gold.correction_rows import (
     checked,
     csv_rows,
     csv_text,
-    in_patch_order,
-    patched,
     read_corrections,
-    remarks_of,
 )
 from extractbench_nb.runs import (
     ACCEPTED_FILES,
@@ -153,7 +151,7 @@ def apply(
             except InputError as error:
                 problems.append(f"document {document!r}, {one_line(row.path)}: {error}")
         if not problems:
-            corrected = patched(gold, _in_order(gold, fitting))
+            corrected = patched(gold, fitting)
             breaks += _new_violations(document, ds.schema(schemas[document]), gold, corrected)
             texts[document] = _written_like(read_text(golds[document], "gold"), corrected)
             applied += [row for _, row in fitting]
@@ -227,7 +225,7 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
         version = row["version"]
         if not version.isdecimal() or int(version) < 1:
             raise InputError(f"{where}: version is {version!r}; expected 1 or more")
-        rows.append((int(version), *checked(where, {**row, **remarks_of(row, {})})))
+        rows.append((int(version), *checked(where, row)))
     return HISTORY.from_rows(rows)
 
 
@@ -304,41 +302,29 @@ def _with_old(row: Correction, found: Any) -> Correction:
     return row._replace(op="replace" if row.op == "add" else row.op, old=found)
 
 
-def _in_order(gold: Any, rows: list[tuple[Steps, Correction]]) -> list[tuple[Steps, Correction]]:
-    """Order corrections that fit gold such that none moves the place of a later one.
+def patched(gold: Any, rows: Sequence[tuple[Steps, Correction]]) -> Any:
+    """Return a copy of gold with corrections that fit it.
 
-    What is added to an object or array that is missing or null is put together first: the outermost
-    one is added as a whole.
+    Removals come last, and later items first, so that none moves the place of another. An object or
+    array that is missing or null is begun by the first value that is added to it.
     """
-    whole: dict[Steps, tuple[Correction, Any]] = {}
-    others = []
-    for steps, row in rows:
-        value = gold
-        for at, step in enumerate(steps):
-            if _is_absent(value):
-                begun = whole[steps[:at]][1] if steps[:at] in whole else _NOTHING
-                op, old = ("add", pd.NA) if value is _NOTHING else ("replace", None)
-                made = row._replace(op=op, old=old)
-                whole[steps[:at]] = made, _with_added(begun, steps[at:], row.new)
-                break
-            if isinstance(value, dict):
-                value = value.get(step, _NOTHING)
-            else:
-                value = _NOTHING if step == END else value[step]
+    removals = [row for row in rows if row[1].op == "remove"]
+    removals.sort(key=lambda row: [s if isinstance(s, int) else -1 for s in row[0]], reverse=True)
+    root = {"$": deepcopy(gold)}
+    for steps, row in (*(row for row in rows if row[1].op != "remove"), *removals):
+        target: Any = root
+        for step, following in pairwise(("$", *steps)):
+            if _is_absent(target.get(step) if isinstance(target, dict) else target[step]):
+                target[step] = [] if following == END else {}
+            target = target[step]
+        last = steps[-1] if steps else "$"
+        if row.op == "remove":
+            del target[last]
+        elif last == END:
+            target.append(row.new)
         else:
-            others.append((steps, row))
-    others += [(steps, row._replace(new=value)) for steps, (row, value) in whole.items()]
-    return in_patch_order(others)
-
-
-def _with_added(value: Any, steps: Steps, new: Any) -> Any:
-    """Return an object or array, begun before or not, with a value added."""
-    if not steps:
-        return new
-    if steps[0] == END:
-        return [*([] if value is _NOTHING else value), new]
-    begun = {} if value is _NOTHING else value
-    return begun | {steps[0]: _with_added(begun.get(steps[0], _NOTHING), steps[1:], new)}
+            target[last] = row.new
+    return root["$"]
 
 
 def _written_like(text: str, value: Any) -> str:

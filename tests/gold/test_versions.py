@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import DatasetError, InputError, OutputError
-from extractbench_nb.gold.correction_rows import corrections
-from extractbench_nb.gold.versions import apply, effect, history
+from extractbench_nb.gold.correction_rows import corrections, read_corrections
+from extractbench_nb.gold.versions import apply, effect, history, patched
 from extractbench_nb.runs.dataset import Dataset
 from tests.gold.test_corrections import frame, one
 
@@ -262,8 +262,6 @@ def test_an_empty_folder_is_filled_a_damaged_log_refused(ds: Dataset, tmp_path: 
 def test_removals_and_additions_in_any_order_give_the_same_array(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    from extractbench_nb.gold.correction_rows import in_patch_order, patched, read_corrections
-
     items = [[n, n] for n in range(data.draw(st.integers(0, 13)))]
     fates = data.draw(st.lists(st.sampled_from("krs"), min_size=len(items), max_size=len(items)))
     added = data.draw(st.integers(0, 3))
@@ -276,7 +274,7 @@ def test_removals_and_additions_in_any_order_give_the_same_array(
     expected: list[Any] = [
         [n, "set" if fates[n] == "s" else n] for n, _ in items if fates[n] != "r"
     ]
-    corrected = patched(items, in_patch_order([(r.steps, r) for r in found]))
+    corrected = patched(items, [(row.steps, row) for row in found])
     assert corrected == expected + ["new"] * added
 
 
