@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extractbench_nb.core import estimated_blocks, pair_equal
 from extractbench_nb.core.schema import Node
@@ -27,15 +26,13 @@ from extractbench_nb.judges.prompts import (
     tokens_of,
 )
 from extractbench_nb.judges.settings import Settings
-from extractbench_nb.support.token_counts import count_tokens
 
-#: Gold items that each predicted item proposes itself to, if they did not choose it.
-_PROPOSALS = 2
 #: Candidates that are shown in any case; others must have this share of the best one's worth.
 _ALWAYS = 2
 _FAR_BEHIND = 0.5
 
-Partners = list[dict[int, float]]
+#: The likeliest predicted items of a gold item, with how likely each is.
+Partners = dict[int, float]
 
 
 class Batch(NamedTuple):
@@ -43,11 +40,6 @@ class Batch(NamedTuple):
 
     gold: tuple[int, ...]
     predicted: tuple[int, ...]
-
-    def halves(self) -> tuple[Batch, Batch]:
-        """Split the gold items; the predicted ones are shown to both halves."""
-        middle = len(self.gold) // 2
-        return Batch(self.gold[:middle], self.predicted), Batch(self.gold[middle:], self.predicted)
 
 
 class Limits(NamedTuple):
@@ -70,80 +62,48 @@ class Limits(NamedTuple):
 def batches(
     gold: Mapping[int, int],
     predicted: Mapping[int, int],
-    partners: Mapping[int, Mapping[int, float]] | None,
+    partners: Mapping[int, Partners],
     limits: Limits,
 ) -> list[Batch]:
-    """Cut what is to be aligned into batches; without `partners`, into one if all fits, or none.
+    """Cut gold items with their partners into batches; `gold` and `predicted` have their tokens.
 
     Gold items whose best partners stand near each other are gathered until a batch is full.
     """
-    if partners is None:
-        tokens = sum(gold.values()) + sum(predicted.values())
-        fits = tokens <= limits.tokens and len(gold) + len(predicted) <= limits.items
-        return [Batch(tuple(gold), tuple(predicted))] if fits else []
     asked = [i for i in gold if partners.get(i)]
     asked.sort(key=lambda i: (max(partners[i], key=partners[i].__getitem__), i))
-    found: list[tuple[list[int], set[int]]] = []
-    tokens = 0
+    gathered: list[tuple[list[int], set[int]]] = []
     for i in asked:
-        ours, theirs = found[-1] if found else ([], set[int]())
-        new = set(partners[i]) - theirs
-        more = gold[i] + sum(predicted[j] for j in new)
-        items = len(ours) + 1 + len(theirs) + len(new)
-        if not ours or tokens + more > limits.tokens or items > limits.items:
-            ours, theirs, new = [], set(), set(partners[i])
-            tokens, more = 0, gold[i] + sum(predicted[j] for j in new)
-            found.append((ours, theirs))
-        ours.append(i)
-        theirs |= new
-        tokens += more
-    return [Batch(tuple(sorted(ours)), tuple(sorted(theirs))) for ours, theirs in found]
+        if gathered:
+            gold_items, predicted_items = [*gathered[-1][0], i], {*gathered[-1][1], *partners[i]}
+            tokens = sum(map(gold.__getitem__, gold_items))
+            tokens += sum(map(predicted.__getitem__, predicted_items))
+            if tokens <= limits.tokens and len(gold_items) + len(predicted_items) <= limits.items:
+                gathered[-1] = gold_items, predicted_items
+                continue
+        gathered.append(([i], {*partners[i]}))
+    return [Batch(tuple(sorted(ours)), tuple(sorted(theirs))) for ours, theirs in gathered]
 
 
 def likely_partners(
     node: Node, gold: Sequence[Any], predicted: Sequence[Any], count: int
-) -> Partners:
+) -> list[Partners]:
     """Choose for each gold item the predicted items that are most like it.
 
-    Predicted items that nobody chose propose themselves to the gold items that they are most like.
+    A gold item that is like none gets the items at its position.
     """
-    found: Partners = []
-    best_worth = np.full((_PROPOSALS, len(predicted)), -1.0, np.float32)
-    best_rows = np.zeros((_PROPOSALS, len(predicted)), np.int64)
-    for start, estimated in estimated_blocks(node, gold, predicted):
-        worth = estimated
-        for place, row in enumerate(worth, start):
-            likeliest = _best(row, count)
-            if not likeliest:  # those about the same place
+    chosen: list[Partners] = []
+    for start, worth in estimated_blocks(node, gold, predicted):
+        best = np.argsort(-worth, axis=1, kind="stable")[:, :count].tolist()
+        for place, (row, columns) in enumerate(zip(worth, best, strict=True), start):
+            mark = _FAR_BEHIND * row[columns[0]]
+            likely = [j for n, j in enumerate(columns) if n < _ALWAYS or row[j] >= mark]
+            partners = {j: float(row[j]) for j in likely if row[j] > 0.0}
+            if not partners:
                 middle = int(place / len(gold) * len(predicted)) - count // 2
                 first = max(0, min(middle, len(predicted) - count))
-                about = range(first, min(len(predicted), first + count))
-                likeliest = dict.fromkeys(about, 0.0)
-            found.append(likeliest)
-        rows = np.broadcast_to(np.arange(start, start + len(worth))[:, None], worth.shape)
-        worth, rows = np.concatenate([best_worth, worth]), np.concatenate([best_rows, rows])
-        order = np.argsort(-worth, axis=0, kind="stable")[:_PROPOSALS]
-        best_worth = np.take_along_axis(worth, order, axis=0)
-        best_rows = np.take_along_axis(rows, order, axis=0)
-    proposed: Partners = [{} for _ in gold]
-    chosen = {column for row in found for column in row}
-    for (place, column), value in np.ndenumerate(best_worth):
-        if value > 0.0 and column not in chosen:
-            proposed[int(best_rows[place, column])][column] = float(value)
-    return [row | _most(more, count) for row, more in zip(found, proposed, strict=True)]
-
-
-def _best(row: NDArray[np.float32], count: int) -> dict[int, float]:
-    count = min(count, len(row))
-    best = np.argpartition(-row, count - 1)[:count]
-    ranked = _most({int(j): float(row[j]) for j in best if row[j] > 0.0}, count)
-    mark = _FAR_BEHIND * max(ranked.values(), default=0.0)
-    return {j: w for place, (j, w) in enumerate(ranked.items()) if place < _ALWAYS or w >= mark}
-
-
-def _most(worth: Mapping[int, float], count: int) -> dict[int, float]:
-    ranked = sorted(worth.items(), key=lambda entry: (-entry[1], entry[0]))
-    return dict(ranked[:count])
+                partners = dict.fromkeys(range(first, min(len(predicted), first + count)), 0.0)
+            chosen.append(partners)
+    return chosen
 
 
 T = TypeVar("T")
@@ -331,23 +291,19 @@ class LLMAligner:
         return await _Task(self, node, gold, predicted).run()
 
 
-class _Request(NamedTuple):
-    """One question: the items that it shows, and its messages."""
-
-    batch: Batch
-    messages: tuple[Message, ...]
-
-
 #: Items by index, each as text with its tokens.
 _Texts = dict[int, tuple[str, int]]
 
 
 class _Task:
+    """The alignment of one array: what is paired, what is left, and the calls so far."""
+
     def __init__(
         self, aligner: LLMAligner, node: Node, gold: Sequence[Any], predicted: Sequence[Any]
     ) -> None:
         assert aligner.judge is not None  # noqa: S101 - see `asking`
         self._aligner, self._judge, self._node = aligner, aligner.judge, node
+        self._params = node.params_of(ALIGNING)
         self._gold, self._predicted = gold, predicted
         prefix = len(node.children.prefix)
         self._pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
@@ -371,111 +327,100 @@ class _Task:
         if len(self._left) == len(self._right) == 1:  # a pair, whatever they say
             self._accept([(self._left[0], self._right[0])])
         for _ in range(ROUNDS):
-            asked = self.ask_next()
-            if not asked:
-                break
-            self._accept(await self._answers(asked))
+            if self._left and self._right:
+                self._accept(await self._answers(self._questions()))
         return Alignment(sorted(self._pairs), tuple(self._calls))
 
-    def ask_next(self) -> list[_Request]:
-        """Write down the questions on the items that are left; none twice on the same two."""
-        if not self._left or not self._right:
-            return []
-        params = self._node.params_of(ALIGNING)
-        settings = self._judge.settings_for(params)
-        fields = describe_fields(self._items, self._aligner.max_prompt_tokens // 4)
-        words = partial(align_messages, self._node, fields)
-        empty = words({}, {}, settings.additional_instructions)
-        room = self._aligner.max_prompt_tokens - tokens_of(m["content"] for m in empty)
-        if room < self._aligner.max_prompt_tokens // 4:
+    def _questions(self) -> list[tuple[Batch, tuple[Message, ...]]]:
+        """Compose the questions about the items that are left; none twice about the same two."""
+        settings, most = self._judge.settings_for(self._params), self._aligner.max_prompt_tokens
+        fields = describe_fields(self._items, most // 4)
+        compose = partial(
+            align_messages, self._node, fields, instructions=settings.additional_instructions
+        )
+        room = most - tokens_of(m["content"] for m in compose({}, {}))
+        if room < most // 4:
             raise JudgeError("the instructions take too much of max_prompt_tokens", (), "too_long")
         named = (settings.max_tokens // 2 - AROUND_ANSWER) // NAMED_ITEM
         limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
-        texts = self._texts(limits)
-        words = partial(words, instructions=settings.additional_instructions)
-        sizes = _sizes(texts[0]), _sizes(texts[1])
-        whole = [] if self._shown else batches(*sizes, None, limits)
-        parts = whole or batches(*sizes, self._partners(limits.candidates), limits)
-        return [one for batch in parts for one in self._ask(words, texts, batch)]
+        gold, predicted = self._texts(limits.tokens)
+        sizes = [*_sizes(gold).values(), *_sizes(predicted).values()]
+        fits = sum(sizes) <= limits.tokens
+        if not fits:
+            gold, predicted = self._texts(limits.of_an_item)
+        if fits and not self._shown and len(gold) + len(predicted) <= limits.items:
+            parts = [Batch(tuple(gold), tuple(predicted))]
+        else:
+            partners = self._partners(limits.candidates)
+            parts = batches(_sizes(gold), _sizes(predicted), partners, limits)
+        questions = []
+        for part in parts:
+            gold_lines = {i: gold[i][0] for i in part.gold}
+            predicted_lines = {j: predicted[j][0] for j in part.predicted}
+            questions.append((part, compose(gold_lines, predicted_lines)))
+        return questions
 
-    def _texts(self, limits: Limits) -> tuple[_Texts, _Texts]:
-        """Write down the items that are left; where all fit as they are, none is cut."""
+    def _texts(self, most: int) -> tuple[_Texts, _Texts]:
+        """Write down the items that are left, each with at most so many tokens."""
+        gold = {i: item_text(self._gold[i], most) for i in self._left}
+        return gold, {j: item_text(self._predicted[j], most) for j in self._right}
 
-        def written(most: int) -> tuple[_Texts, _Texts]:
-            gold = {i: item_text(self._gold[i], most) for i in self._left}
-            return gold, {j: item_text(self._predicted[j], most) for j in self._right}
-
-        whole = written(limits.tokens)
-        tokens = sum(sum(_sizes(side).values()) for side in whole)
-        return whole if tokens <= limits.tokens else written(limits.of_an_item)
-
-    def _partners(self, count: int) -> dict[int, dict[int, float]]:
+    def _partners(self, count: int) -> dict[int, Partners]:
         """Choose likely partners of the items that are left, and note how likely each is.
 
-        Pairs that were shown together before are left out. An item gets up to twice `count`
-        partners: those most like it, and those that no other item chose and that it is most like.
+        Pairs that were shown together before are left out.
         """
         most = count + max(map(len, self._shown.values()), default=0)
-        ours = [self._gold[i] for i in self._left]
-        theirs = [self._predicted[j] for j in self._right]
-        rows = likely_partners(self._items, ours, theirs, most)
-        found: dict[int, dict[int, float]] = {}
+        gold_items = [self._gold[i] for i in self._left]
+        predicted_items = [self._predicted[j] for j in self._right]
+        rows = likely_partners(self._items, gold_items, predicted_items, most)
+        fresh: dict[int, Partners] = {}
         for i, row in zip(self._left, rows, strict=True):
             likely = {self._right[place]: value for place, value in row.items()}
-            shown = self._shown.get(i, set())
-            fresh = [j for j in likely if j not in shown][: 2 * count]
-            found[i] = {j: likely[j] for j in fresh}
             self._worth.update({(i, j): value for j, value in likely.items()})
-        return found
+            unseen = [j for j in likely if j not in self._shown.get(i, ())]
+            fresh[i] = {j: likely[j] for j in unseen[:count]}
+        return fresh
 
-    def _ask(self, words: Any, texts: tuple[_Texts, _Texts], batch: Batch) -> list[_Request]:
-        """Write down the question on a batch; one that came out too long is asked in two."""
-        gold = {i: texts[0][i][0] for i in batch.gold}
-        predicted = {j: texts[1][j][0] for j in batch.predicted}
-        messages = words(gold, predicted)
-        tokens = sum(count_tokens(m["content"]) for m in messages)
-        if tokens > self._aligner.max_prompt_tokens and len(batch.gold) > 1:
-            return [one for half in batch.halves() for one in self._ask(words, texts, half)]
-        return [_Request(batch, messages)]
-
-    async def _answers(self, asked: list[_Request]) -> list[tuple[int, int]]:
+    async def _answers(
+        self, questions: Sequence[tuple[Batch, tuple[Message, ...]]]
+    ) -> list[tuple[int, int]]:
         """Ask all at once; one question without an answer leaves the array without an alignment."""
-        params = self._node.params_of(ALIGNING)
-        found = await asyncio.gather(
+        outcomes = await asyncio.gather(
             *(
                 self._judge.answer(
                     messages,
                     partial(read_pairs, gold=batch.gold, predicted=batch.predicted),
                     ALIGNMENT_SCHEMA,
-                    params=params,
+                    params=self._params,
                 )
-                for batch, messages in asked
+                for batch, messages in questions
             ),
             return_exceptions=True,
         )
-        self._refuse_failures(found)
         claims: list[tuple[int, int]] = []
-        for (batch, _), (pairs, call) in zip(asked, found, strict=True):  # type: ignore[misc]
-            self._calls.append(call)
+        errors: list[BaseException] = []
+        for (batch, _), outcome in zip(questions, outcomes, strict=True):
+            if isinstance(outcome, BaseException):
+                errors.append(outcome)
+                self._calls.extend(getattr(outcome, "calls", ()))
+                continue
+            pairs, call = outcome
             claims.extend(pairs)
+            self._calls.append(call)
             for i in batch.gold:
                 self._shown.setdefault(i, set()).update(batch.predicted)
+        for error in errors:
+            if not isinstance(error, Exception) or isinstance(error, ExtractBenchError):
+                raise error  # it cannot be asked at all, or is to stop
+        if errors:
+            first = errors[0]
+            if not isinstance(first, JudgeError):
+                first = JudgeError(f"{type(first).__name__}: {first}")
+            many = f" ({len(errors)} of {len(outcomes)} calls on the array)"
+            text = f"no alignment: {first.problem}{many if len(outcomes) > 1 else ''}"
+            raise JudgeError(text, self._calls, first.reason)
         return claims
-
-    def _refuse_failures(self, found: Sequence[Any]) -> None:
-        errors = [one for one in found if isinstance(one, BaseException)]
-        if not errors:
-            return
-        for one in found:
-            self._calls.extend([one[1]] if isinstance(one, tuple) else getattr(one, "calls", ()))
-        for one in errors:
-            if not isinstance(one, Exception) or isinstance(one, ExtractBenchError):
-                raise one  # it cannot be asked at all, or is to stop
-        first = errors[0]
-        if not isinstance(first, JudgeError):
-            first = JudgeError(f"{type(first).__name__}: {first}")
-        many = f" ({len(errors)} of {len(found)} calls on the array)" if len(found) > 1 else ""
-        raise JudgeError(f"no alignment: {first.problem}{many}", self._calls, first.reason)
 
     def _accept(self, claims: Iterable[tuple[int, int]]) -> None:
         """Take the claims, the likelier one where two want the same item."""
@@ -494,16 +439,14 @@ def _sizes(texts: _Texts) -> dict[int, int]:
 
 
 def _answering(judge: object) -> Answering | None:
-    if isinstance(judge, str):
-        if "/" not in judge:
-            raise InputError(
-                f"judge of an aligner is {judge!r}; expected a LiteLLM model id such as "
-                "'openai/gpt-4o-mini', or an LLMJudge"
-            )
-        return _model(judge)
     if judge is None or isinstance(judge, Answering):
         return judge
-    raise InputError(f"judge of an aligner is {judge!r}; expected a model id or an LLMJudge")
+    if isinstance(judge, str) and "/" in judge:
+        return _model(judge)
+    raise InputError(
+        f"judge of an aligner is {judge!r}; expected a LiteLLM model id such as "
+        "'openai/gpt-4o-mini', or an LLMJudge"
+    )
 
 
 def _model(name: str | None) -> Answering:

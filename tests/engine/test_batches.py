@@ -40,23 +40,6 @@ def test_each_gold_item_is_shown_once_with_its_partners(task, tokens, items):
         assert len(batch.gold) + len(batch.predicted) <= items or len(batch.gold) == 1
 
 
-@given(tasks(), st.integers(1, 2000), st.integers(1, 60))
-def test_all_at_once_or_not_at_all(task, tokens, items):
-    gold, predicted, _ = task
-    found = batches(gold, predicted, None, Limits(tokens, items, 2))
-    fits = sum(gold.values()) + sum(predicted.values()) <= tokens
-    assert bool(found) == (fits and len(gold) + len(predicted) <= items)
-    assert not found or found == [(tuple(gold), tuple(predicted))]
-
-
-@given(tasks(), st.integers(2, 40))
-def test_halves_show_the_same(task, items):
-    for batch in batches(*task, Limits(10_000, items, 2)):
-        one, two = batch.halves()
-        assert (*one.gold, *two.gold) == batch.gold
-        assert one.predicted == two.predicted == batch.predicted
-
-
 def test_an_item_fits_with_its_candidates():
     for candidates in (1, 3, 8):
         limits = Limits(1_000, 100, candidates)
@@ -120,12 +103,3 @@ def test_chunks_of_a_huge_array_choose_the_same(monkeypatch):
         assert 10 <= i < 30 or not one or max(one.values()) < 1.5
         if 10 <= i < 30:
             assert next(iter(one)) == next(iter(two)) == i - 10
-
-
-def test_a_predicted_item_that_nobody_chose_proposes_itself():
-    node = parse_schema({"type": "array", "items": {"type": "string"}}).root.children.items
-    gold = ["the red house", "the red horse"]
-    predicted = ["the red house", "the red horse", "the red hose"]
-    found = likely_partners(node, gold, predicted, 1)
-    assert all(2 in row for row in found)
-    assert [next(iter(row)) for row in found] == [0, 1]

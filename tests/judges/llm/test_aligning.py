@@ -562,7 +562,7 @@ def test_params_are_checked_before_anything_is_asked(
     "make_it, problem",
     [
         (lambda: xb.judges.LLMAligner("gpt-4o-mini"), "provider|LiteLLM model id"),
-        (lambda: xb.judges.LLMAligner(7), "expected a model id or an LLMJudge"),
+        (lambda: xb.judges.LLMAligner(7), "expected a LiteLLM model id .*, or an LLMJudge"),
         (lambda: xb.judges.LLMAligner(max_prompt_tokens=10), "from 2,000 on"),
         (lambda: xb.judges.LLMAligner(candidates=0), "candidates is 0"),
         (lambda: xb.judges.LLMAligner(candidates=True), "candidates is True"),
