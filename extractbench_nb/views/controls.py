@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
@@ -77,6 +77,35 @@ def code(text: str, name: str = "") -> Node:
     said = f"{name} stands for the evaluation of this view; set your own variable with name=."
     note = h("p", said, cls="xb-quiet") if name else None
     return h("details", h("summary", "Code"), h("pre", text), copy("Copy", text), note, live=True)
+
+
+#: A condition on the rows of a frame ``f``: its code, None if it cannot be written, and its mask.
+Term: TypeAlias = tuple[str | None, Any]
+
+#: Where a text is searched, and the characters of code that a person may want to paste.
+SEARCHED = ("path", "gold", "predicted")
+_LONGEST_CODE = 4000
+
+
+def equal_term(frame: pd.DataFrame, column: str, names: Sequence[str]) -> Term:
+    """Make the condition that a column has one of the names."""
+    if len(names) == 1:
+        return f'(f["{column}"] == {names[0]!r})', frame[column] == names[0]
+    return f'f["{column}"].isin({list(names)!r})', frame[column].isin(names)
+
+
+def text_code(wanted: str) -> str:
+    """Write the condition that path, gold or predicted value has a text, given in small letters."""
+    test = f"lambda v: v is not None and {wanted!r} in str(v).lower()"
+    return f"f[{list(SEARCHED)!r}].map({test}).astype(bool).any(axis=1)"
+
+
+def selection_code(source: str, terms: Sequence[Term], otherwise: str, order: str = "") -> str:
+    """Write an expression that selects rows, `otherwise` if it would be too long."""
+    codes = [code for code, _ in terms if code is not None]
+    code = f"{source}[lambda f: {' & '.join(codes)}]" if codes else source
+    is_written = len(codes) == len(terms) and len(code) <= _LONGEST_CODE
+    return code + order if is_written else f"{source}{otherwise}"
 
 
 def toolbar(*controls: Content) -> Node:

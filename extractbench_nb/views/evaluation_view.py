@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_
 from pathlib import Path
@@ -32,8 +32,6 @@ from extractbench_nb.views.static import MARKS, outcome_text, score_text
 from extractbench_nb.views.view import View, checked_name, known, part
 
 _LONGEST_LINE, _LONGEST_SHOWN_PATH = 400, 200
-#: Characters of code that a person may want to paste; longer code lists the rows instead.
-_LONGEST_CODE = 4000
 
 
 class Filters(NamedTuple):
@@ -64,92 +62,58 @@ ORDERS = {
 
 def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[pd.DataFrame, str]:
     """Return the rows that meet all conditions, with their labels, and code that selects them."""
-    source = f"{name}.fields"
-    terms: list[tuple[str | None, Any]] = []  # code, None where no short code exists, and mask
+    terms: list[ui.Term] = []
     if filters.node not in ("", "$"):
         paths, starts = fields["schema_path"], (f"{filters.node}.", f"{filters.node}[")
-        literals = ", ".join(map(_literal, starts))
-        code = (
-            f"({_equals(source, 'schema_path', filters.node)})\n"
-            f'        | {source}["schema_path"].str.startswith(({literals}))'
-        )
-        terms.append((code, (paths == filters.node) | paths.str.startswith(starts)))
-    for column in ("outcome", "reason", "metric"):
-        wanted = getattr(filters, column)
-        if wanted:
-            terms.append((_equals(source, column, wanted), fields[column] == wanted))
+        code, own = ui.equal_term(fields, "schema_path", [filters.node])
+        code = f'({code} | f["schema_path"].str.startswith({starts!r}))'
+        terms.append((code, own | paths.str.startswith(starts)))
+    terms += [
+        ui.equal_term(fields, column, [wanted])
+        for column in ("outcome", "reason", "metric")
+        if (wanted := getattr(filters, column))
+    ]
     if filters.only_counted:
-        terms.append((f'{source}["counted"]', fields["counted"]))
+        terms.append(('f["counted"]', fields["counted"]))
     if filters.only_failed:
-        terms.append((f'~{source}["passed"].fillna(False)', ~fields["passed"].fillna(False)))
-    if filters.text.strip():
-        terms.append(_containing(fields, filters.text.strip().lower(), source))
+        terms.append(('~f["passed"].fillna(False)', ~fields["passed"].fillna(False)))
+    if text := filters.text.strip().lower():
+        terms.append(_containing(fields, text))
     rows = fields[reduce(and_, (mask for _, mask in terms))] if terms else fields
-    codes = [code for code, _ in terms if code is not None]
-    code = _selection(source, codes)
     order = ORDERS[filters.sort][1]
+    sorting = ""
     if order is not None:
         column, end = order
         at_end: Any = end
         rows = rows.sort_values(column, kind="stable", na_position=at_end)
         at_first = ', na_position="first"' if end == "first" else ""
-        code += f'.sort_values("{column}", kind="stable"{at_first})'
-    if len(codes) < len(terms) or len(code) > _LONGEST_CODE:
-        code = f"{source}.loc[{rows.index.tolist()}]"
-    return rows, code
+        sorting = f'.sort_values("{column}", kind="stable"{at_first})'
+    by_label = f".loc[{rows.index.tolist()}]"
+    return rows, ui.selection_code(f"{name}.fields", terms, by_label, sorting)
 
 
 def row_code(fields: pd.DataFrame, label: int, name: str = "ev") -> str:
     """Write an expression that selects one row of ``fields``."""
+    own, metric = (
+        ui.equal_term(fields, column, [fields[column][label]]) for column in ("path", "metric")
+    )
+    terms = [own] if own[1].sum() == 1 else [own, metric]
+    is_alone = reduce(and_, (mask for _, mask in terms)).sum() == 1
+    by_label = f".loc[[{label}]]"
     source = f"{name}.fields"
-    codes: list[str] = []
-    mask = pd.Series(data=True, index=fields.index)
-    for column in ("path", "metric"):
-        wanted = fields[column][label]
-        codes.append(_equals(source, column, wanted))
-        mask &= fields[column] == wanted
-        code = _selection(source, codes)
-        if mask.sum() == 1 and len(code) <= _LONGEST_CODE:
-            return code
-    return f"{source}.loc[[{label}]]"
+    return ui.selection_code(source, terms, by_label) if is_alone else source + by_label
 
 
-def _containing(fields: pd.DataFrame, wanted: str, source: str) -> tuple[str | None, Any]:
+def _containing(fields: pd.DataFrame, wanted: str) -> ui.Term:
     def holding(write: Callable[[Any], str]) -> Any:
-        cells = fields[["path", "gold", "predicted"]]
+        cells = fields[list(ui.SEARCHED)]
         found = cells.map(lambda value: value is not None and wanted in write(value).lower())
         return found.astype(bool).any(axis=1)
 
-    test = f"value is not None and {_literal(wanted)} in str(value).lower()"
-    code = (
-        f'{source}[["path", "gold", "predicted"]]\n'
-        f"        .map(lambda value: {test})\n"
-        "        .astype(bool).any(axis=1)"
-    )
     try:
-        return code, holding(str)
+        return ui.text_code(wanted), holding(str)
     except Exception:  # noqa: BLE001 - a value of a document that Python itself cannot write
         return None, holding(value_text)
-
-
-def _equals(source: str, column: str, wanted: str) -> str:
-    return f'{source}["{column}"] == {_literal(wanted)}'
-
-
-def _literal(text: str) -> str:
-    """Write a text as Python does, in double quotes where these need no escaping."""
-    written = repr(text)
-    return f'"{text}"' if written == f"'{text}'" and '"' not in text else written
-
-
-def _selection(source: str, codes: list[str]) -> str:
-    if not codes:
-        return source
-    if len(codes) == 1:
-        (code,) = codes
-        return f"{source}[\n    {code}\n]" if "\n" in code else f"{source}[{code}]"
-    lines = "\n    & ".join(f"({code})" if "==" in code or "\n" in code else code for code in codes)
-    return f"{source}[\n    {lines}\n]"
 
 
 #: Rows of a page, in a live page and in static HTML.
@@ -159,7 +123,8 @@ _LONGEST_PATH = 2_000
 _LONGEST_WORDS = 4_000
 _LONGEST_NAME, _LONGEST_TITLE = 60, 120
 _SCORES = ("overall_score", "field_score", "pass_rate")
-_MOST_GROUPS, _MOST_EXAMPLES = 30, 5
+_MOST_ROWS, _MOST_EXAMPLES = 60, 5
+_SIDES = ("gold", "predicted")
 _BEGINNING = 400
 #: Characters of a value before and behind a hit that its excerpt leaves out.
 _AROUND = 40
@@ -253,54 +218,42 @@ def _notes(summary: pd.Series) -> list[str]:
 
 def _rules(rules: pd.DataFrame) -> Node | None:
     """List the rules that a side breaks, and those without a verdict."""
-    found = rules[rules["finding"].notna()]
-    if found.empty:
-        return None
-    listed = []
-    for row in found.head(_MOST_GROUPS).to_dict("records"):
-        outcomes = [
-            f"{name} {'not JSON' if pd.isna(row[key]) else row[key].replace('_', ' ')}"
-            for name, key in (("gold", "outcome_gold"), ("predicted", "outcome_predicted"))
-        ]
-        paths = [
-            h("li", f"{side}: ", h("code", ui.shown_path(path)))
-            for side in ("gold", "predicted")
-            for path in row[f"paths_{side}"]
-        ]
-        message = (
-            "" if pd.isna(row["message"]) else f" ({one_line(row['message'], _LONGEST_WORDS)})"
+    found = rules[rules["finding"].notna()].astype(object).fillna("")
+    rows = [
+        (
+            row["rule"],
+            *(row[f"outcome_{side}"].replace("_", " ") or "not JSON" for side in _SIDES),
+            *(", ".join(row[f"paths_{side}"][:_MOST_EXAMPLES]) for side in _SIDES),
+            row["message"],
         )
-        words = f"{one_line(row['rule'], _LONGEST_LINE)}: {', '.join(outcomes)}{message}"
-        left = ui.more(len(paths) - _MOST_EXAMPLES, "paths; ev.rules has them all")
-        listed += [h("p", words), h("ul", paths[:_MOST_EXAMPLES]) if paths else None, left]
-    left = ui.more(len(found) - _MOST_GROUPS, "rules; ev.rules has them all")
-    return h(
-        "details", h("summary", f"{plural(len(found), 'rule')} broken or failed"), listed, left
-    )
+        for row in found.to_dict("records")
+    ]
+    heads = ("rule", *_SIDES, *(f"{side} paths" for side in _SIDES), "message")
+    return _folded(f"{plural(len(found), 'rule')} broken or failed", heads, rows, "rules")
 
 
 def _warnings(warnings: pd.DataFrame) -> Node | None:
-    if warnings.empty:
+    """List warnings, equal ones once."""
+    alike = warnings.groupby(["side", "kind", "message"], sort=False)["path"]
+    rows = [
+        (side, kind, f"{path} and {n - 1:,} more" if n > 1 else path, message)
+        for (side, kind, message), path, n in zip(
+            alike.groups, alike.first(), alike.size(), strict=True
+        )
+    ]
+    title = plural(len(warnings), "warning")
+    return _folded(title, ("side", "kind", "path", "message"), rows, "warnings")
+
+
+def _folded(title: str, heads: Sequence[str], rows: Sequence[Any], frame: str) -> Node | None:
+    if not rows:
         return None
-    listed = []
-    groups: list[Any] = list(warnings.groupby(["side", "kind"], sort=False))
-    for (side, kind), group in groups[:_MOST_GROUPS]:
-        alike = group.groupby("message", sort=False)["path"].agg(["size", "first"])
-        examples = [
-            h(
-                "li",
-                h("code", ui.shown_path(row.first)),
-                f" and {row.size - 1:,} more" if row.size > 1 else "",
-                f": {one_line(message, _LONGEST_WORDS)}",
-            )
-            for message, row in zip(alike.index, alike.itertuples(), strict=True)
-        ]
-        rest = len(examples) - _MOST_EXAMPLES
-        listed.append(h("p", f"{side}: {one_line(kind, _LONGEST_LINE)}, {len(group):,}"))
-        listed.append(h("ul", examples[:_MOST_EXAMPLES]))
-        if (left := ui.more(rest, "messages; ev.warnings has them all")) is not None:
-            listed.append(left)
-    return h("details", h("summary", plural(len(warnings), "warning")), listed)
+    body = [
+        h("tr", [h("td", one_line(text, _LONGEST_LINE), dir="auto") for text in row])
+        for row in rows[:_MOST_ROWS]
+    ]
+    left = ui.more(len(rows) - _MOST_ROWS, f"rows; ev.{frame} has them all")
+    return h("details", h("summary", title), ui.table(heads, h("tbody", body)), left)
 
 
 def _hit(side: list[Segment], value: Any, wanted: str) -> Node | None:

@@ -20,7 +20,16 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.stats import chosen_rows, gather
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import one_line, value_text
-from extractbench_nb.views.controls import Page, page_of, shortened
+from extractbench_nb.views.controls import (
+    SEARCHED,
+    Page,
+    Term,
+    equal_term,
+    page_of,
+    shortened,
+    text_code,
+)
+from extractbench_nb.views.controls import selection_code as code_of
 from extractbench_nb.views.sides import Segment, alone, compared
 
 if TYPE_CHECKING:
@@ -40,8 +49,6 @@ _NEEDED = (
     *("gold", "predicted", "gold_state", "predicted_state"),
 )
 NOT_GIVEN = "(none)"
-#: Where a text is searched.
-SEARCHED = ("path", "gold", "predicted")
 #: What became of the items of an array.
 ITEMS = ("matched", "partial", "missed", "spurious")
 _HASH = re.compile(r"[0-9a-f]{8}")
@@ -679,8 +686,6 @@ def _cells(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Cel
 _SHOWN, LONGEST = 300, 100_000
 #: Longer arrays are shown as numbers of items.
 _LONGEST_ARRAY = 120
-#: Characters of code that a person may want to paste.
-_LONGEST_CODE = 4000
 #: Names of rows and names of columns; nothing where no cell is chosen.
 Block = tuple[tuple[str, ...], tuple[str, ...]] | tuple[()]
 
@@ -755,26 +760,19 @@ def _has(source: Any, document: str) -> bool:
     return not isinstance(source, Evaluation | pd.DataFrame)
 
 
-def _equal(frame: pd.DataFrame, column: str, names: Sequence[str]) -> tuple[str, Any]:
-    """Write and compute the condition that a column has one of the names."""
-    if len(names) == 1:
-        return f'(f["{column}"] == {names[0]!r})', frame[column] == names[0]
-    return f'f["{column}"].isin({list(names)!r})', frame[column].isin(names)
-
-
 def selection_code(rows: Coded, choice: Choice, block: Block, found: Numbers, name: str) -> str:
     """Write an expression of one line that gives the rows `found` of a frame called `name`."""
     terms = [*_cells_terms(rows, choice, block), *_other_terms(rows, choice)]
     kept = np.ones(len(rows), dtype=bool)
     for _, mask in terms:
         kept &= np.asarray(pd.array(mask, dtype="boolean").fillna(value=False), dtype=bool)
-    code = f"{name}[lambda f: {' & '.join(code for code, _ in terms)}]" if terms else name
     found = np.sort(found)
-    is_same = len(code) <= _LONGEST_CODE and np.array_equal(np.flatnonzero(kept), found)
-    return code if is_same else f"{name}.iloc[{found.tolist()}]"
+    by_place = f".iloc[{found.tolist()}]"
+    is_same = np.array_equal(np.flatnonzero(kept), found)
+    return code_of(name, terms, by_place) if is_same else name + by_place
 
 
-def _cells_terms(rows: Coded, choice: Choice, block: Block) -> Iterator[tuple[str, Any]]:
+def _cells_terms(rows: Coded, choice: Choice, block: Block) -> Iterator[Term]:
     """Write the conditions that columns have the names asked for, and compute them."""
     frame, fields = rows.frame, rows.axes["field"]
     if not choice.inside_arrays:
@@ -794,13 +792,13 @@ def _cells_terms(rows: Coded, choice: Choice, block: Block) -> Iterator[tuple[st
             schemas = {rows.schemas.names[code] for code in of_schema}
             plain = [fields.labels[code] for code in codes]
             if list(names) != plain and len(schemas) == 1:
-                yield _equal(frame, "schema", list(schemas))
-            yield _equal(frame, column, plain)
+                yield equal_term(frame, "schema", list(schemas))
+            yield equal_term(frame, column, plain)
         elif column in frame.columns:
-            yield _equal(frame, column, names)
+            yield equal_term(frame, column, names)
 
 
-def _other_terms(rows: Coded, choice: Choice) -> Iterator[tuple[str, Any]]:
+def _other_terms(rows: Coded, choice: Choice) -> Iterator[Term]:
     """Write and compute the conditions of the other filters that one line can say."""
     frame = rows.frame
     if choice.valid_only:
@@ -812,6 +810,4 @@ def _other_terms(rows: Coded, choice: Choice) -> Iterator[tuple[str, Any]]:
         contains = frame["field"].str.contains(part, case=False, regex=False)
         yield f'f["field"].str.contains({part!r}, case=False, regex=False)', contains
     if text := choice.text.strip().lower():
-        test = f"lambda v: v is not None and {text!r} in str(v).lower()"
-        holds = np.array([text in cells for cells in rows.texts], dtype=bool)
-        yield f"f[{list(SEARCHED)!r}].map({test}).any(axis=1)", holds
+        yield text_code(text), np.array([text in cells for cells in rows.texts], dtype=bool)

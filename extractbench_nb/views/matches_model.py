@@ -399,25 +399,13 @@ _HEADS = ("gold", "predicted", *STATUSES, "precision", "recall", "F1", "score", 
 
 
 #: Sorting a frame as `ordered` does; the order ``gold`` depends on the pairs.
-_SORTED = {
+SORTED = {
     "pairs": '.sort_values(["gold_index", "predicted_index"])',
     "predicted": '.sort_values(["predicted_index", "gold_index"])',
     "similarity": '.sort_values(["similarity", "gold_index", "predicted_index"])',
     "failing": '.sort_values(["gold_index", "predicted_index"])'
     '.sort_values("status", key=lambda status: status == "matched", kind="stable")',
 }
-_LONGEST_CODE = 400
-
-
-def selection_code(
-    source: str, conditions: Mapping[str, str], sort: str, labels: Sequence[int]
-) -> str:
-    """Write the selection of rows of a frame; with their labels where that is all that is known."""
-    tests = [f'({source}["{column}"] == {wanted!r})' for column, wanted in conditions.items()]
-    chosen = f"[{' & '.join(tests)}]" if tests else ""
-    code = f"{source}{chosen}{_SORTED.get(sort, '')}"
-    is_known = sort in _SORTED and len(code) <= _LONGEST_CODE
-    return code if is_known else f"{source}.loc[{list(labels)}]"
 
 
 class Board:

@@ -505,14 +505,18 @@ class MatchesView(View):
         return self._code(sort, {"status": self.status} if self.status else {}, self._listed)
 
     def _code(self, sort: str, conditions: dict[str, str], rows: Sequence[model.Row]) -> str:
-        places = self._places(rows)
-        if self._board.values:
-            return model.selection_code("view.matches", conditions, sort, places)
-        own = self._ev.matches["path"] == self._board.path
-        labels = own.index[own].tolist()
-        conditions = {"path": self._board.path, **conditions}
-        source = f"{self._variable}.matches"
-        return model.selection_code(source, conditions, sort, [labels[at] for at in places])
+        labels = self._places(rows)
+        source, frame = "view.matches", self.matches
+        if not self._board.values:
+            source, frame = f"{self._variable}.matches", self._ev.matches
+            own = frame.index[frame["path"] == self._board.path].tolist()
+            labels = [own[at] for at in labels]
+            conditions = {"path": self._board.path, **conditions}
+        terms = [ui.equal_term(frame, column, [name]) for column, name in conditions.items()]
+        by_label = f".loc[{labels}]"
+        if sort not in model.SORTED:
+            return source + by_label
+        return ui.selection_code(source, terms, by_label, model.SORTED[sort])
 
     def _places(self, rows: Iterable[model.Row]) -> list[int]:
         places = {row.pair: at for at, row in enumerate(self._board.rows)}
