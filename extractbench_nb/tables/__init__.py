@@ -10,6 +10,7 @@ from extractbench_nb.tables.canonical import Canonical as Canonical
 from extractbench_nb.tables.canonical import canonicalize
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.cells import is_share as is_share
+from extractbench_nb.tables.cells import rectangles as rectangles
 from extractbench_nb.tables.detection import detect, detection_scores, page_tables
 from extractbench_nb.tables.detection import read_image as read_image
 from extractbench_nb.tables.grid_similarity import arrays_similarity as arrays_similarity
@@ -24,7 +25,6 @@ from extractbench_nb.tables.grits_result import boxed_grid as boxed_grid
 from extractbench_nb.tables.grits_result import compare as compare
 from extractbench_nb.tables.grits_result import default_metric as default_metric
 from extractbench_nb.tables.grits_result import kind_of as kind_of
-from extractbench_nb.tables.grits_result import rectangles as rectangles
 from extractbench_nb.tables.grits_result import scores_table as scores_table
 from extractbench_nb.tables.grits_result import tables as tables
 from extractbench_nb.tables.grits_result import two_digits as two_digits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from html import escape
@@ -147,7 +147,7 @@ class Table:
         str
             A ``table`` element, well-formed XML, which `read_table` reads as the same cells. Boxes
             and flags of projected row headers are not written; a character that XML cannot hold
-            becomes U+FFFD. A cell that is not a rectangle is written once per position.
+            becomes U+FFFD. A cell that is not a rectangle is written as several that are.
 
         Examples
         --------
@@ -165,13 +165,15 @@ class Table:
         if not self.size:
             return "<table></table>"
 
-        def cell_html(number: int, spans: str) -> str:
+        written: list[list[str]] = [[] for _ in self.grid]
+        for number, top, _, height, width in rectangles(self.grid):
             cell = self.cells[number]
             tag = "th" if cell.is_header else "td"
             text = escape(_UNFIT.sub("\ufffd", cell.text), quote=False).replace("\r", "&#13;")
-            return f"<{tag}{spans}>{text}</{tag}>"
-
-        rows = rows_html(self.grid, cell_html)
+            sizes = (("rowspan", height), ("colspan", width))
+            spans = "".join(f' {name}="{size}"' for name, size in sizes if size > 1)
+            written[top].append(f"<{tag}{spans}>{text}</{tag}>")
+        rows = [f"<tr>{''.join(row)}</tr>" for row in written]
         head = header_rows(self)
         # a cell that begins in the head and reaches below it would be cut off at its end
         while 0 < head < len(rows) and (self.grid[head - 1] == self.grid[head]).any():
@@ -416,29 +418,20 @@ def leading(flags: Iterable[bool]) -> int:
     return len(list(takewhile(bool, flags)))
 
 
-def rows_html(grid: Indices, cell_html: Callable[[int, str], str]) -> list[str]:
-    """Write the rows of a grid; a cell is written by its number and its spans as attributes.
-
-    A cell that is not a rectangle is written once for each of its positions.
-    """
-    counts = np.bincount(grid.ravel()).tolist() if grid.size else []
-    rows: list[list[str]] = [[] for _ in grid]
-    done = set()
-    for (row, column), n in np.ndenumerate(grid):
-        if n in done:
-            continue
-        part = grid[row : row + counts[n], column : column + counts[n]] == n
-        width = leading(part[0].tolist())
-        height = leading(part[:, :width].all(axis=1).tolist())
-        if height * width == counts[n]:
-            done.add(n)
-        else:
-            height = width = 1
-        rows[row].append(cell_html(int(n), spans_html(height, width)))
-    return [f"<tr>{''.join(cells)}</tr>" for cells in rows]
+#: In place of a cell's number: no cell is at the position.
+GAP = -1
 
 
-def spans_html(height: int, width: int) -> str:
-    """Write the spans of a cell as attributes; nothing for one row and column."""
-    spans = (("rowspan", height), ("colspan", width))
-    return "".join(f' {name}="{span}"' for name, span in spans if span > 1)
+def rectangles(grid: Indices) -> Iterator[tuple[int, int, int, int, int]]:
+    """Divide a grid into rectangles of one cell each: cell, top, left, height, width."""
+    counts = np.bincount(grid.ravel() - GAP).tolist()
+    taken = np.zeros(grid.shape, dtype=bool)
+    for (top, left), cell in np.ndenumerate(grid):
+        if not taken[top, left]:
+            reach = counts[cell - GAP]
+            near = np.s_[top : top + reach, left : left + reach]
+            free = (grid[near] == cell) & ~taken[near]
+            width = leading(free[0].tolist())
+            height = leading(free[:, :width].all(axis=1).tolist())
+            taken[top : top + height, left : left + width] = True
+            yield int(cell), top, left, height, width

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.cards import card_html
 from extractbench_nb.support.nodes import Node, h, static_html
 from extractbench_nb.support.wording import one_line, plural
-from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, leading
+from extractbench_nb.tables.cells import GAP, Cell, Numbers, Table, rectangles
 
 SIDES = ("true", "predicted")
 #: What each metric compares, in a word.
@@ -25,8 +24,6 @@ METRICS = {
     "loc": "location",
     "rawloc": "raw location",
 }
-#: In place of a cell's number: a row that only the other table has.
-GAP = -1
 #: Similarities this close to 1 count as 1.
 _NEARLY = 1e-9
 
@@ -60,28 +57,6 @@ class GriTS:
     predicted: Table
     variant: str
     similarities: Mapping[str, Numbers]
-
-    def similarity(self, metric: str) -> Numbers:
-        """Return the similarities of the entries at the aligned positions.
-
-        Parameters
-        ----------
-        metric : str
-            A metric in `scores`.
-
-        Returns
-        -------
-        ndarray of shape (aligned rows, aligned columns)
-            0 to 1; lines in the order of `rows` and `columns`.
-
-        Raises
-        ------
-        InputError
-            The metric was not computed.
-        """
-        if metric not in self.similarities:
-            raise InputError(f"metric: no {metric!r}; {nearest(str(metric), self.similarities)}")
-        return self.similarities[metric]
 
     def __repr__(self) -> str:
         """Return the f-scores and the shapes of both tables."""
@@ -127,20 +102,6 @@ class Patch(NamedTuple):
     width: int
     state: str
     similarity: float
-
-
-class DrawnRow(NamedTuple):
-    """A row as drawn: its line, and the patches that begin on it."""
-
-    line: Line
-    patches: tuple[Patch, ...]
-
-
-class DrawnSide(NamedTuple):
-    """Some lines of one of the tables; rows that it lacks are there too, as gaps."""
-
-    columns: tuple[Line, ...]
-    rows: tuple[DrawnRow, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +163,7 @@ class Comparison:
 
 def compare(result: GriTS, metric: str) -> Comparison:
     """Merge the lines of both tables into one order."""
-    common = result.similarity(metric)
+    common = result.similarities[metric]
     tables = (result.true, result.predicted)
     # an empty table has neither rows nor columns
     shapes = [table.grid.shape if table.size else (0, 0) for table in tables]
@@ -233,56 +194,28 @@ def _lines(pairs: pd.DataFrame, least: Numbers, sizes: tuple[int, int]) -> Itera
         true, predicted = stops[0] + 1, stops[1] + 1
 
 
-def drawn(
-    found: Comparison, rows: Sequence[Line], columns: Sequence[Line]
-) -> tuple[DrawnSide, DrawnSide]:
-    """Draw some lines of both tables, with aligned rows at the same height."""
-    return _side(found, 0, rows, columns), _side(found, 1, rows, columns)
+def patches_of(
+    found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[Line]
+) -> list[list[Patch]]:
+    """Divide some lines of a side into patches, by the row that each begins on.
 
-
-def _side(found: Comparison, side: int, rows: Sequence[Line], columns: Sequence[Line]) -> DrawnSide:
-    present = [line for line in columns if line.at(side) is not None]
-    across = [number for line in present if (number := line.at(side)) is not None]
+    Rows that only the other side has are gaps; a cell on both sides of a gap covers it.
+    """
+    across = [number for line in columns if (number := line.at(side)) is not None]
     down = [line.at(side) for line in rows]
+    shown = np.full((len(down), len(across)), GAP, dtype=np.intp)
+    present = [place for place, row in enumerate(down) if row is not None]
+    own_rows = [row for row in down if row is not None]
+    shown[present] = found.tables[side].grid[np.ix_(own_rows, across)]
+    for above, below in pairwise(present):
+        shown[above + 1 : below] = np.where(shown[above] == shown[below], shown[above], GAP)
     patches: list[list[Patch]] = [[] for _ in rows]
     states = found.states(side)
-    for cell, top, left, height, width in rectangles(_shown(found.tables[side], down, across)):
+    for cell, top, left, height, width in rectangles(shown):
         row = next((number for number in down[top : top + height] if number is not None), GAP)
         state = ("gap", 0.0) if cell == GAP else states[cell]
         patches[top].append(Patch(cell, row, across[left], height, width, *state))
-    return DrawnSide(tuple(present), tuple(map(DrawnRow, rows, map(tuple, patches))))
-
-
-def _shown(table: Table, down: Sequence[int | None], across: Sequence[int]) -> Indices:
-    """Return the cell at each drawn position; a cell on both sides of a gap covers the gap."""
-    shown = np.full((len(down), len(across)), GAP, dtype=np.intp)
-    present = [place for place, row in enumerate(down) if row is not None]
-    rows = [row for row in down if row is not None]
-    shown[present] = table.grid[np.ix_(rows, across)]
-    for above, below in pairwise(present):
-        through = shown[above] == shown[below]
-        shown[above + 1 : below] = np.where(through, shown[above], GAP)
-    return shown
-
-
-def rectangles(shown: Indices) -> Iterator[tuple[int, int, int, int, int]]:
-    """Divide a grid into rectangles of one cell each: cell, top, left, height, width."""
-    taken = np.zeros(shown.shape, dtype=bool)
-    for top, left in np.ndindex(*shown.shape):
-        if not taken[top, left]:
-            cell = int(shown[top, left])
-            free = (shown == cell) & ~taken
-            width = leading(free[top, left:].tolist())
-            height = leading(free[top:, left : left + width].all(axis=1).tolist())
-            taken[top : top + height, left : left + width] = True
-            yield cell, top, left, height, width
-
-
-def notes_of(table: Table) -> list[str]:
-    """Return what the drawing of a table does not show: repairs, and cells under others."""
-    covered = len(table.cells) - len(np.unique(table.grid))
-    text = f"{covered:,} {'cells' if covered > 1 else 'cell'} covered by others, not drawn"
-    return [*table.notes, *([text] if covered else [])]
+    return patches
 
 
 def two_digits(similarity: float) -> str:
@@ -378,54 +311,58 @@ def tables(
     is the side that it was chosen on. Both, and what a cell does when it is chosen, are for a live
     page: static HTML has only the tables.
     """
-    parts = enumerate(drawn(found, rows, columns))
-    return [_table(found, side, part, chosen[side], side == selected) for side, part in parts]
+    return [_table(found, side, rows, columns, chosen[side], side == selected) for side in (0, 1)]
 
 
 def _table(
-    found: Comparison, side: int, part: DrawnSide, chosen: _Place | None, selected: bool
+    found: Comparison,
+    side: int,
+    rows: Sequence[Line],
+    columns: Sequence[Line],
+    chosen: _Place | None,
+    selected: bool,
 ) -> Node:
     table, name = found.tables[side], SIDES[side]
     if not table.size:
         return h("div", h("b", name), h("p", "An empty table."), key=name)
-    height, width = table.grid.shape
-    lefts = {line.at(side): left for left, line in enumerate(part.columns)}
-    tops = {line.at(side): top for top, (line, _) in enumerate(part.rows)}
+    columns = [line for line in columns if line.at(side) is not None]
+    lefts = {line.at(side): left for left, line in enumerate(columns)}
     row, column = chosen or (-1, -1)
-    here = tops.get(row, -1), lefts.get(column, -1)
     partners = [found.partners(lines, side) for lines in (found.rows, found.columns)]
-
-    def live(patch: Patch, top: int) -> dict[str, Any]:
-        left = lefts[patch.column]
-        on = top <= here[0] < top + patch.height and left <= here[1] < left + patch.width
-        other = partners[0].get(patch.row), partners[1].get(patch.column)
-        if None in other:
-            pair = None
-        else:  # the number of the true cell
-            pair = patch.cell if side == 0 else int(found.tables[0].grid[other])
-        return {
-            "row": top,
-            "column": left,
-            "send": [name, patch.row, patch.column],
-            "pair": pair,
-            "aria_selected": "true" if on and selected else None,
-            "aria_current": "true" if on and not selected else None,
-            "reveal": f"{row} {column}" if on else None,
-        }
-
     body = []
-    for top, (line, patches) in enumerate(part.rows):
-        cells = [
-            h("td", cls="xb-gap", key=f"gap {patch.column}", **_spans(patch))
-            if patch.state == "gap"
-            else _cell(table.cells[patch.cell], patch, side, live(patch, top))
-            for patch in patches
-        ]
+    for top, (line, patches) in enumerate(
+        zip(rows, patches_of(found, side, rows, columns), strict=True)
+    ):
+        cells = []
+        for patch in patches:
+            sizes = {"rowspan": patch.height, "colspan": patch.width}
+            spans = {kind: size for kind, size in sizes.items() if size > 1}
+            if patch.cell == GAP:
+                cells.append(h("td", cls="xb-gap", key=f"gap {patch.column}", **spans))
+                continue
+            on = chosen is not None and patch.cell == table.grid[chosen]
+            other = partners[0].get(patch.row), partners[1].get(patch.column)
+            pair = None
+            if None not in other:  # the number of the true cell
+                pair = patch.cell if side == 0 else int(found.tables[0].grid[other])
+            live = {
+                "row": top,
+                "column": lefts[patch.column],
+                "send": [name, patch.row, patch.column],
+                "pair": pair,
+                "aria_selected": "true" if on and selected else None,
+                "aria_current": "true" if on and not selected else None,
+                "reveal": f"{row} {column}" if on else None,
+            }
+            cells.append(_cell(table.cells[patch.cell], patch, side, spans | live))
         head = _gutter(line, side, "row", on=line.at(side) == row)
         body.append(h("tr", head, cells, key=f"{line.true} {line.predicted}"))
-    heads = [_gutter(line, side, "col", on=line.at(side) == column) for line in part.columns]
+    heads = [_gutter(line, side, "col", on=line.at(side) == column) for line in columns]
+    height, width = table.grid.shape
     shape = f"{plural(height, 'row')} × {plural(width, 'column')}"
-    notes = [h("p", one_line(note, 200)) for note in notes_of(table)[:_MOST_NOTES]]
+    covered = len(table.cells) - len(np.unique(table.grid))
+    hidden = [f"{plural(covered, 'cell')} covered by others, not drawn"] if covered else []
+    notes = [h("p", one_line(note, 200)) for note in [*table.notes, *hidden][:_MOST_NOTES]]
     return boxed_grid(name, shape, heads, body, notes)
 
 
@@ -452,36 +389,27 @@ def boxed_grid(
     )
 
 
-def line_text(line: Line, side: int) -> str:
-    """Write what a line was matched with; nothing on a side that has no such line."""
-    if None in (line.true, line.predicted):
-        return "" if line.at(side) is None else f"{_ALONE[side]} {line.at(side)}"
-    return f"{line.true} → {line.predicted}"
-
-
 def _gutter(line: Line, side: int, scope: str, *, on: bool) -> Node:
-    text = line_text(line, side)
+    """Draw what a line was matched with; nothing on a side that has no such line."""
     key = f"head {line.true} {line.predicted}"
-    if not text:
+    if line.at(side) is None:
         return h("td", cls="xb-gutter", key=key)
-    alone = None in (line.true, line.predicted)
+    alone = line.at(1 - side) is None
+    text = f"{_ALONE[side]} {line.at(side)}" if alone else f"{line.true} → {line.predicted}"
     kinds = f"xb-gutter{' xb-alone' if alone else ''}{' xb-on' if on else ''}"
     says = "without a partner" if alone else f"similarity {two_digits(line.similarity)}"
     return h("th", text, scope=scope, cls=kinds, title=says, key=key)
 
 
-def _spans(patch: Patch) -> dict[str, int | None]:
-    sizes = {"rowspan": patch.height, "colspan": patch.width}
-    return {name: size if size > 1 else None for name, size in sizes.items()}
-
-
-def _cell(cell: Cell, patch: Patch, side: int, live: Mapping[str, Any]) -> Node:
+def _cell(cell: Cell, patch: Patch, side: int, attributes: Mapping[str, Any]) -> Node:
     tint = None
     if patch.state in ("unlike", "partly"):
         # over whatever page there is; seen from the start
         tint = f"background:rgba(200,74,38,{0.1 + 0.45 * (1 - patch.similarity):.2f})"
-    text, sign = one_line(cell.text, _LONGEST), mark_text(patch, side)
-    kinds = [patch.state if patch.state != "alike" else "", kind_of(cell)]
+    text, sign = one_line(cell.text, _LONGEST), ""
+    if patch.state != "alike":
+        sign = _ALONE[side] if patch.state == "alone" else two_digits(patch.similarity)
+    kinds = [patch.state if sign else "", kind_of(cell)]
     return h(
         "td",
         # of a long text the end is cut, not the number beside it
@@ -494,34 +422,27 @@ def _cell(cell: Cell, patch: Patch, side: int, live: Mapping[str, Any]) -> Node:
         title=_says(cell, text, patch, side),
         item=True,
         do="cell",
-        **_spans(patch),
-        **live,
+        **attributes,
     )
 
 
 def _says(cell: Cell, text: str, patch: Patch, side: int) -> str | None:
     """Describe a patch; one whose text and place say everything needs no description."""
+    kind = {"header": "column header", "projected": "row header"}.get(kind_of(cell))
     spans, is_cut = patch.height * patch.width > 1, len(text) > _BESIDE
-    if patch.state == "alike" and not (spans or is_cut or kind_of(cell)):
+    alone, partly = patch.state == "alone", patch.state == "partly"
+    if patch.state == "alike" and not (kind or spans or is_cut):
         return None
-    alike = "similarity 1" if patch.state == "alike" else f"similarity {mark_text(patch, side)}"
     said = (
         f"{SIDES[side]} row {patch.row}, column {patch.column}{f': {text}' if is_cut else ''}",
-        {"header": "column header", "projected": "row header"}.get(kind_of(cell)),
+        kind,
         f"spans {patch.height} by {patch.width}" if spans else None,
-        "without a partner" if patch.state == "alone" else alike,
-        "partly without a partner" if patch.state == "partly" else None,
+        "without a partner" if alone else f"similarity {two_digits(patch.similarity)}",
+        "partly without a partner" if partly else None,
     )
-    return "; ".join(text for text in said if text)
+    return "; ".join(part for part in said if part)
 
 
 def kind_of(cell: Cell) -> str:
     """Return ``projected``, ``header``, or nothing."""
     return "projected" if cell.is_projected else "header" if cell.is_header else ""
-
-
-def mark_text(patch: Patch, side: int) -> str:
-    """Write the mark of a patch: ``–`` or ``+``, or its similarity if it is not 1."""
-    if patch.state in ("alike", "gap"):
-        return ""
-    return _ALONE[side] if patch.state == "alone" else two_digits(patch.similarity)

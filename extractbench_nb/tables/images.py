@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -63,13 +63,6 @@ _SPLITS = ("train", "val", "test")
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
 
 
-class _Annotation(NamedTuple):
-    width: float | None
-    height: float | None
-    objects: pd.DataFrame
-    problems: list[str]
-
-
 @dataclass(frozen=True, eq=False)
 class TableImage:
     """An annotated image of a table, or of a page; its files are read on access.
@@ -92,12 +85,12 @@ class TableImage:
     @property
     def objects(self) -> pd.DataFrame:
         """The true objects, as `read_objects` returns them; `InputError` without such a file."""
-        return self._annotation.objects
+        return self._annotation()[0]
 
     @property
     def words(self) -> pd.DataFrame:
         """The words: text, box, order and flags; `InputError` without such a file."""
-        return self._words[0]
+        return self._listed_words()[0]
 
     @property
     def image(self) -> Image:
@@ -110,11 +103,9 @@ class TableImage:
         lossless = published.with_name(f"{self.id}.png")
         return lossless if lossless.exists() and not published.exists() else published
 
-    @cached_property
-    def _annotation(self) -> _Annotation:
-        """Read Pascal VOC XML."""
+    def _annotation(self) -> tuple[pd.DataFrame, list[str], list[float | None]]:
+        """Read objects, problems, width and height from Pascal VOC XML."""
         etree = needs("lxml.etree", "tables")
-
         path = self.folder / self.split / f"{self.id}.xml"
         where = f"annotation {str(path)!r}"
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
@@ -134,13 +125,13 @@ class TableImage:
         objects, wrong = read_objects(listed, where, labels=self.labels)
         found = sorted((wrong | missing).items())
         problems = [f"{path.name}, object {number}: {problem}" for number, problem in found]
-        width, height = (_number(root.findtext(f"size/{side}")) for side in ("width", "height"))
-        if width is None or height is None:
-            problems.append(f"{path.name}: no size/{'height' if width else 'width'}")
-        return _Annotation(width, height, objects, problems)
+        size = [_number(root.findtext(f"size/{side}")) for side in ("width", "height")]
+        if None in size:
+            problems.append(f"{path.name}: no size/{'width' if size[0] is None else 'height'}")
+        return objects, problems, size
 
-    @cached_property
-    def _words(self) -> tuple[pd.DataFrame, list[str]]:
+    def _listed_words(self) -> tuple[pd.DataFrame, list[str], list[float | None]]:
+        """Read words and problems."""
         path = self.folder / "words" / f"{self.id}_words.json"
         where = f"words {str(path)!r}"
         with reading(where):
@@ -150,27 +141,26 @@ class TableImage:
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} are not JSON: {error}") from None
         words, wrong = read_words(listed, where)
-        return words, [f"{path.name}, word {n}: {problem}" for n, problem in wrong.items()]
+        return words, [f"{path.name}, word {n}: {problem}" for n, problem in wrong.items()], []
 
     def _row(self) -> tuple[Any, ...]:
         """Return the row of `TableImages.frame`."""
-        width = height = objects = words = None
-        problems = []
-        try:
-            width, height, true, wrong = self._annotation
-            objects = len(true)
+        sizes: list[float | None] = []
+        counts: list[int | None] = []
+        problems: list[str] = []
+        for read, unknown in ((self._annotation, 2), (self._listed_words, 0)):
+            try:
+                listed, wrong, size = read()
+            except InputError as error:
+                wrong, size = [str(error)], [None] * unknown
+                counts.append(None)
+            else:
+                counts.append(len(listed))
+            sizes += size
             problems += wrong
-        except InputError as error:
-            problems.append(str(error))
-        try:
-            listed, wrong = self._words
-            words = len(listed)
-            problems += wrong
-        except InputError as error:
-            problems.append(str(error))
         if not self._picture.is_file():
             problems.append(f"no image {self._picture.name}")
-        return self.id, self.split, width, height, objects, words, "; ".join(problems)
+        return self.id, self.split, *sizes, *counts, "; ".join(problems)
 
 
 def _number(text: str | None) -> float | None:
@@ -180,52 +170,29 @@ def _number(text: str | None) -> float | None:
     return None
 
 
-class TableImages(Mapping[str, TableImage]):
+class TableImages(dict[str, TableImage]):
     """Annotated images, by id; made by `load_images`.
 
-    Parameters
+    Attributes
     ----------
-    items : iterable of TableImage
-        The images.
     task : str
         ``"structure"`` for tables, ``"detection"`` for pages.
     """
 
-    def __init__(self, items: Iterable[TableImage], task: str) -> None:
-        self.task = task
-        self._items: dict[str, TableImage] = {}
-        for item in items:
-            if item.id in self._items:
-                splits = f"{self._items[item.id].split} and {item.split}"
-                raise InputError(f"image {item.id!r} is in {splits}; name a split")
-            self._items[item.id] = item
+    task: str
 
-    def __getitem__(self, name: str) -> TableImage:
-        """Return an image, to be read anew: a collection does not keep what was read."""
-        if name not in self._items:
-            raise InputError(f"there is no image {name!r}; {nearest(name, self._items)}")
-        return replace(self._items[name])
+    def __missing__(self, name: str) -> TableImage:
+        """Raise an `InputError`."""
+        raise InputError(f"there is no image {name!r}; {nearest(name, self)}")
 
-    def __contains__(self, name: object) -> bool:
-        """Return whether there is an image of that name."""
-        return name in self._items
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the ids."""
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        """Return the number of images."""
-        return len(self._items)
-
-    @cached_property
+    @property
     def frame(self) -> pd.DataFrame:
         """One row per image: id, split, width, height, objects, words, problem; reads all files."""
-        return IMAGE_COLUMNS.from_rows(self[name]._row() for name in self)
+        return IMAGE_COLUMNS.from_rows(image._row() for image in self.values())
 
     def __repr__(self) -> str:
         """Return the number of images by split."""
-        counts = pd.Series([item.split for item in self._items.values()]).value_counts(sort=False)
+        counts = pd.Series([image.split for image in self.values()]).value_counts(sort=False)
         parts = ", ".join(f"{split} {count:,}" for split, count in counts.items())
         return f"TableImages({len(self):,} for {self.task}: {parts})"
 
@@ -266,7 +233,8 @@ def load_images(
         raise InputError(f"{str(root)!r} has no folder train, val or test with annotations")
     if split is not None and split not in splits:
         raise InputError(f"split is {split!r}; {nearest(split, splits)}")
-    items = []
+    images = TableImages()
+    images.task = task
     for name in splits if split is None else [split]:
         listing = root / f"{name}_filelist.txt"
         with reading(f"folder {str(root)!r}"):
@@ -274,8 +242,12 @@ def load_images(
                 lines = listing.read_text(encoding="utf-8").split()
             else:
                 lines = sorted(path.name for path in (root / name).glob("*.xml"))
-        items += [TableImage(Path(line).stem, name, root, labels) for line in lines]
-    return TableImages(items, task)
+        for image in (TableImage(Path(line).stem, name, root, labels) for line in lines):
+            if image.id in images:
+                both = f"{images[image.id].split} and {name}"
+                raise InputError(f"image {image.id!r} is in {both}; name a split")
+            images[image.id] = image
+    return images
 
 
 PAPER_COLUMNS = FrameSpec(
@@ -318,22 +290,19 @@ class ImageScores(TableScores):
             the parts of tables): table, split, measure, tables, value, low, high, paper. Low and
             high are the interval of `means`; precision and recall have none.
         """
-        means = self.means()
-        groups = means["complex"].astype(str).map({"False": "simple", "True": "complex"})
-        means.index = pd.MultiIndex.from_arrays([groups.fillna("all"), means["metric"]])
-        cells = means[["tables", "mean", "low", "high"]].astype(object)
-        found = cells.where(cells.notna(), None).T.to_dict("list")
-        rows: list[tuple[Any, ...]] = []
-        for printed in pubtables(3).iloc[:3].to_dict("records"):
-            for name in ("top", "con", "loc", "rawloc"):
-                place = printed["split"], f"grits_{name}"
-                rows.append((3, *place, *found.get(place, (0, None, None, None)), printed[name]))
-        (overall,) = self.detection[self.detection["label"] == "all"].to_dict("records")
-        (paper,) = pubtables(2).query("task == 'TSR + FA'").to_dict("records")
-        for name in ("AP50", "AP75", "AP", "AR"):
-            value = None if pd.isna(overall[name]) else overall[name]
-            rows.append((2, "all", name, overall["images"], value, None, None, paper[name]))
-        return PAPER_COLUMNS.from_rows(rows)
+        means = self.means().rename(columns={"metric": "measure", "mean": "value"})
+        names = {"False": "simple", "True": "complex"}
+        means["split"] = means["complex"].astype(str).map(names).fillna("all")
+        printed = pubtables(3).iloc[:3].drop(columns="tables").set_index("split")
+        third = printed.add_prefix("grits_").reset_index().melt("split", None, "measure", "paper")
+        third = third.sort_values("split", ascending=False, kind="stable")  # simple, complex, all
+        third = third.merge(means, "left", on=["split", "measure"])
+        objects = self.detection.query("label == 'all'").rename(columns={"images": "tables"})
+        (model,) = pubtables(2).query("task == 'TSR + FA'").to_dict("records")
+        second = objects.melt("tables", ["AP50", "AP75", "AP", "AR"], "measure").assign(split="all")
+        second["paper"] = second["measure"].map(model)
+        both = pd.concat({3: third, 2: second}, names=["table"]).reset_index("table")
+        return PAPER_COLUMNS.from_records(both.assign(tables=both["tables"].fillna(0)))
 
 
 _METRICS = ("grits_top", "grits_con", "grits_loc", "grits_rawloc", "exact")
@@ -403,15 +372,15 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     without boxes no ``grits_loc``.
     """
     known: Any = images
-    if isinstance(images, dict):
+    if isinstance(images, TableImages):
+        known = images if images.task == "structure" else None
+    elif isinstance(images, dict):
         known = {}
         for name, pair in images.items():
             if not isinstance(pair, tuple | list) or len(pair) != 2:  # noqa: PLR2004 - a pair
                 raise InputError(f"images, {name!r}: {pair!r:.80}; expected (objects, words)")
             known[name] = _GivenImage(str(name), pair[0], [] if pair[1] is None else pair[1])
-    elif not isinstance(images, TableImages) or images.task != "structure":
-        known = None
-    if not known:
+    if not known or not isinstance(images, dict):
         raise InputError(
             f"images: {images!r:.80}; expected tables, as load_images returns them, or a dict of "
             "(objects, words) (pages: detection_scores)"
@@ -450,12 +419,13 @@ def _score_image(
     """Score one image; return the objects of both sides as well, if both have some."""
     image, given = item
     try:
-        true = from_objects(image.objects, image.words, threshold=threshold).table
+        its_objects, its_words = image.objects, image.words
+        true = from_objects(its_objects, its_words, threshold=threshold).table
     except InputError as error:
         missing: list[tuple[Any, ...]] = [(name, None, None, None, "no truth") for name in names]
         return Scored((0, 0, False, True, f"true: {error}"), missing), None
-    objects = detected_objects(image.objects, f"{image.id}, true")
-    words = detected_words(image.words, f"{image.id}, words")
+    objects = detected_objects(its_objects, f"{image.id}, true")
+    words = detected_words(its_words, f"{image.id}, words")
     problems = _named("true object", objects) + _named("word", words)
     others = [name for name in names if name != "grits_rawloc"]
     rows: dict[str, tuple[Any, ...]] = {}
@@ -466,12 +436,12 @@ def _score_image(
         if _are_objects(given):
             sides = objects, detected_objects(given, f"{image.id}, predicted")
             problems += _named("predicted object", sides[1])
-            predicted = from_objects(given, image.words, threshold=threshold).table
+            predicted = from_objects(given, its_words, threshold=threshold).table
             if given is _NOTHING:
                 problems.append("no prediction")
             elif true.size and not predicted.size:
                 problems.append(f"no predicted row or column with a score from {threshold}")
-            raw, other = (raw_grid(side, threshold=threshold) for side in (image.objects, given))
+            raw, other = (raw_grid(side, threshold=threshold) for side in (its_objects, given))
             (row,) = score_pair(image.id, raw, other, ["grits_loc"], variant).rows
             rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
         else:

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 import extractbench_nb as xb
-from extractbench_nb.tables.images import IMAGE_COLUMNS, PAPER_COLUMNS, TableImages
+from extractbench_nb.tables.images import IMAGE_COLUMNS, PAPER_COLUMNS
 from tests.tables.detections import words_of
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
@@ -377,7 +377,7 @@ def test_what_is_broken_is_told_and_the_rest_goes_on(dataset: Path) -> None:
         ([], {}, "predicted is list; expected a dict or a function"),
         ({}, {"metrics": "grits_tpo"}, "metrics: no 'grits_tpo'; did you mean 'grits_top'"),
         ({}, {"variant": "papr"}, "variant.*'papr'.*did you mean 'paper'"),
-        ({}, {"images": TableImages([], "structure")}, "expected tables, as load_images returns"),
+        ({}, {"images": []}, "expected tables, as load_images returns"),
         ({}, {"images": {"T": OBJECTS}}, r"images, 'T': .*; expected \(objects, words\)"),
     ],
 )

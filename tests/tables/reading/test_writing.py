@@ -100,7 +100,7 @@ def test_a_cell_that_is_no_rectangle_is_written_in_pieces(cells: list[Cell]) -> 
     found = read_table(table.to_html())
     assert found.texts == table.texts
     assert found.notes == ()
-    assert len(found.cells) == table.size
+    assert len(found.cells) == 3
 
 
 def test_tall_tables_are_written_fast() -> None:

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from extractbench_nb.tables.cells import GAP
 from extractbench_nb.tables.grid_similarity import GRITS_METRICS, grits
 from extractbench_nb.tables.grits_result import (
-    GAP,
     METRICS,
     Comparison,
     compare,
-    drawn,
     grits_html,
+    patches_of,
 )
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.tables.tables import PREDICTED, TRUE, plain
@@ -88,11 +88,12 @@ def test_patches_cover_each_place_once(true: Any, predicted: Any, data: Any) -> 
     both = found(true, predicted)
     first = data.draw(st.integers(0, len(both.rows)))
     rows = both.rows[first : data.draw(st.integers(first, len(both.rows)))]
-    for side, part in enumerate(drawn(both, rows, both.columns)):
-        cells = np.full((len(rows), len(part.columns)), -9)
-        for top, row in enumerate(part.rows):
-            for patch in row.patches:
-                left = [line.at(side) for line in part.columns].index(patch.column)
+    for side in (0, 1):
+        columns = [n for line in both.columns if (n := line.at(side)) is not None]
+        cells = np.full((len(rows), len(columns)), -9)
+        for top, patches in enumerate(patches_of(both, side, rows, both.columns)):
+            for patch in patches:
+                left = columns.index(patch.column)
                 place = np.s_[top : top + patch.height, left : left + patch.width]
                 assert (cells[place] == -9).all()
                 cells[place] = patch.cell
@@ -131,9 +132,10 @@ def test_a_cell_goes_through_the_gap_of_a_row_that_it_does_not_have() -> None:
         {"row_nums": [1], "column_nums": [1], "text": "south"},
     ]
     three = plain([["tall", "north"], ["zzz", "QQQQQ"], ["tall", "south"]])
-    part = drawn(both := found(tall, three), both.rows, both.columns)[0]
+    both = found(tall, three)
+    drawn = patches_of(both, 0, both.rows, both.columns)
     assert [line[:2] for line in both.rows] == [(0, 0), (None, 1), (1, 2)]
-    assert [[(p.cell, p.height) for p in row.patches] for row in part.rows] == [
+    assert [[(patch.cell, patch.height) for patch in patches] for patches in drawn] == [
         [(0, 3), (1, 1)],
         [(GAP, 1)],
         [(2, 1)],
