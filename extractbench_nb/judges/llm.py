@@ -488,24 +488,19 @@ def _members(judges: object) -> tuple[Judge, ...]:
         raise InputError(f"judges is {judges!r}; expected a list of two judges or more")
     members = tuple(choose_judge(item, f"judges[{i}]") for i, item in enumerate(items))
     for (i, a), (j, b) in combinations(enumerate(members), 2):
-        if a == b:
+        if _answers_of(a) == _answers_of(b):
             raise InputError(
-                f"judges[{i}] and judges[{j}] are the same, {a!r}; to ask a model several times "
-                "use LLMJudge(n=...)"
-            )
-        caches = [judge.cache for judge in (a, b) if isinstance(judge, LLMJudge)]
-        paths = [cache.path for cache in caches if cache is not None]
-        if (
-            len(paths) > 1
-            and paths[0] == paths[1]
-            and getattr(a, "fingerprint", None) == getattr(b, "fingerprint", None)
-        ):
-            raise InputError(
-                f"judges[{i}] and judges[{j}] would get the same answers from the cache: model, "
-                "prompts and parameters are the same; to ask a model several times use "
-                "LLMJudge(n=...)"
+                f"judges[{i}] and judges[{j}] are the same, {a!r}, or would get the same answers "
+                "from the cache; to ask a model several times use LLMJudge(n=...)"
             )
     return members
+
+
+def _answers_of(judge: Judge) -> Any:
+    """Return what the verdicts of a judge depend on; by default, the judge."""
+    if isinstance(judge, LLMJudge) and judge.cache is not None:
+        return judge.cache.path, judge.fingerprint
+    return judge
 
 
 def _without_model(params: Mapping[str, Any]) -> Mapping[str, Any]:

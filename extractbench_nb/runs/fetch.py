@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from extractbench_nb.errors import DatasetError, nearest, needs
@@ -29,15 +23,8 @@ from extractbench_nb.runs.dataset import (
 from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.support.files import file_hash, make_folder
 
-if TYPE_CHECKING:
-    from pooch import Pooch
-
-
 RETRIES = 2
 TIMEOUT_SECONDS = 30
-_CHUNK = 65_536
-#: Largest number of bytes to download for a file whose size is not known.
-_LARGEST = 50_000_000
 _MAGIC = b"%PDF-"
 _NOT_FOUND = 404
 _SHOWN = 3
@@ -49,7 +36,6 @@ def fetch_dataset(
     path: str | os.PathLike[str] | None = None,
     progress: bool = True,
     base_url: str | None = None,
-    timeout: float = 3600.0,
 ) -> Dataset:
     """Download the released ExtractBench dataset, or its missing files.
 
@@ -70,9 +56,6 @@ def fetch_dataset(
         Whether to show a progress bar.
     base_url : str, optional
         A mirror that serves the repository's files below this address.
-    timeout : float, optional
-        Time limit for the whole download in seconds, above 0. If the server sends nothing for 30
-        seconds, that is an error too.
 
     Returns
     -------
@@ -82,9 +65,9 @@ def fetch_dataset(
     Raises
     ------
     DatasetError
-        If the name is unknown, a file cannot be downloaded in time or is not the released one (a
-        download stops at that file's size), or `path` holds a file with other content, which is not
-        changed.
+        If the name is unknown, a file cannot be downloaded (the server sends nothing for 30
+        seconds, for example) or is not the released one, or `path` holds a file with other content,
+        which is not changed.
     OutputError
         If the folder cannot be made.
 
@@ -99,10 +82,6 @@ def fetch_dataset(
         raise DatasetError("the sample dataset comes with this package: load_dataset('sample')")
     if name != "extractbench":
         raise DatasetError(f"no dataset {name!r} to fetch; {nearest(name, ['extractbench'])}")
-    given: object = timeout
-    if isinstance(given, bool) or not isinstance(given, int | float) or not given > 0:
-        raise DatasetError(f"timeout is {timeout!r}; expected a number of seconds above 0")
-    until = time.monotonic() + timeout
     root = make_folder(Path(path).expanduser() if path is not None else download_folder())
     hashes = {file: file_hash(root / file.path) for file in released_files()}
     wanted = [f for f, digest in hashes.items() if digest is None or f.sha256 not in (digest, None)]
@@ -113,49 +92,24 @@ def fetch_dataset(
             f"{root}: {', '.join(map(repr, others[:_SHOWN]))}{more} differ from the released "
             "files; move them away or name another folder"
         )
-    total = sum(file.size or 0 for file in wanted)
-    shown = progress and bool(wanted)
-    with (
-        _quiet_pooch() as pooch,
-        progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar,
-    ):
-        address = (base_url or RAW_URL).rstrip("/")
-        source = pooch.create(
-            path=root,
-            base_url=f"{address}/",
-            registry={file.path: file.sha256 for file in wanted},
-            urls={file.path: f"{address}/{quote(file.source)}" for file in wanted},
-            retry_if_failed=RETRIES,
-        )
+    total, shown = sum(file.size or 0 for file in wanted), progress and bool(wanted)
+    address = (base_url or RAW_URL).rstrip("/")
+    with progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar:
         for file in wanted:
-            _fetch_one(source, file, until)
+            _fetch_one(f"{address}/{quote(file.source)}", file, root / file.path)
             bar.update(file.size or 0)
     return load_dataset(name, path=root)
 
 
-@contextmanager
-def _quiet_pooch() -> Iterator[ModuleType]:
-    """Keep pooch from writing one line per file beside the progress bar."""
-    pooch: ModuleType = needs("pooch", "benchmark")
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield pooch
-    finally:
-        logger.setLevel(level)
-
-
-def _fetch_one(pooch: Pooch, file: ReleasedFile, until: float) -> None:
+def _fetch_one(url: str, file: ReleasedFile, path: Path) -> None:
     """Download one file, or raise `DatasetError`; a PDF without known hash may be absent."""
     from requests import HTTPError, RequestException
 
-    url = pooch.get_url(file.path)
+    # `Pooch.fetch`, which calls this, writes a line per file beside the progress bar
+    stream_download = needs("pooch.core", "benchmark").stream_download
     try:
-        max_bytes = file.size if file.size is not None else _LARGEST
-        pooch.fetch(file.path, downloader=partial(_download, max_bytes, until))
-    except _DownloadLimitError as error:
-        raise DatasetError(_by_hand(url, str(error))) from None
+        stream_download(url, path, file.sha256, _download, retry_if_failed=RETRIES)
+        return
     except HTTPError as error:
         response: Any = error.response
         response.close()  # pooch leaves it open
@@ -163,57 +117,24 @@ def _fetch_one(pooch: Pooch, file: ReleasedFile, until: float) -> None:
             absent = f"{url} does not exist; the document stays without its PDF ({file.path})"
             warnings.warn(absent, stacklevel=3)
             return
-        status = f"{response.status_code} {response.reason}"
-        raise DatasetError(_by_hand(url, f"the server answered {status}")) from None
+        problem = f"the server answered {response.status_code} {response.reason}"
     except RequestException as error:
         reason: Any = getattr(error.args[0], "reason", error) if error.args else error
-        raise DatasetError(
-            _by_hand(url, f"the connection failed ({type(reason).__name__})")
-        ) from None
+        problem = f"the connection failed ({type(reason).__name__})"
     except ValueError:
-        expected = "the released file" if file.sha256 else "a PDF"
-        raise DatasetError(_by_hand(url, f"the downloaded file is not {expected}")) from None
+        problem = f"the downloaded file is not {'the released file' if file.sha256 else 'a PDF'}"
     except OSError as error:
-        raise DatasetError(f"{pooch.abspath}: cannot be written: {error.strerror}") from None
-
-
-class _DownloadLimitError(Exception):
-    """A download exceeds the size of the file, or the time limit."""
-
-
-def _download(max_bytes: int, until: float, url: str, output_file: str, _: Pooch) -> None:
-    """Download at most `max_bytes` of a file, or raise; pooch then removes the partial file."""
-    import requests
-    from urllib3.exceptions import HTTPError
-
-    headers = {"Accept-Encoding": "identity"}  # a compressed response may expand to any size
-    with (
-        requests.get(url, stream=True, timeout=TIMEOUT_SECONDS, headers=headers) as response,
-        Path(output_file).open("wb") as file,
-    ):
-        response.raise_for_status()
-        read = getattr(response.raw, "read1", response.raw.read)  # read1 returns what has arrived
-        try:
-            while content := read(_CHUNK):
-                file.write(content)
-                if file.tell() > max_bytes:
-                    raise _DownloadLimitError(
-                        f"more than {max_bytes:,} bytes sent: this is not the released file"
-                    )
-                if time.monotonic() > until:
-                    raise _DownloadLimitError(
-                        "the timeout is reached; complete files are kept, and another call "
-                        "downloads the rest"
-                    )
-        except HTTPError as error:
-            raise requests.ConnectionError(error) from None
-    with Path(output_file).open("rb") as file:
-        if url.endswith(".pdf") and file.read(len(_MAGIC)) != _MAGIC:
-            raise ValueError
-
-
-def _by_hand(url: str, problem: str) -> str:
-    return (
+        raise DatasetError(f"{path}: cannot be written: {error.strerror}") from None
+    raise DatasetError(
         f"{url}: {problem}; to get the data by hand, take the folder 'dataset' of {REPOSITORY} at "
         f"commit {COMMIT[:12]} and set {EXTRACTBENCH_VARIABLE} to it"
     )
+
+
+def _download(url: str, output_file: str, _: object) -> None:
+    """Download a file; one that is to be a PDF and is none is a `ValueError`."""
+    downloader = needs("pooch", "benchmark").HTTPDownloader(timeout=TIMEOUT_SECONDS)
+    downloader(url, output_file, None)
+    with Path(output_file).open("rb") as file:
+        if url.endswith(".pdf") and file.read(len(_MAGIC)) != _MAGIC:
+            raise ValueError
