@@ -58,6 +58,7 @@ from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.text import Judge
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.files import read_text
+from extractbench_nb.support.wording import plural
 
 _MOST_SHOWN = 5
 #: Stands for the keys of a column that a table lacks; it equals no key, not even a blank one.
@@ -142,16 +143,16 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     [['$[0].sales', '1,200', '1300']]
     """
     rules = rules_of(profile)
-    tables, notes = _read_tables(gold, predicted, keys, values, numeric, rules)
-    given = ((keys, values, numeric), (gold, predicted))
-    return _compared(rules, judge, tables, notes, given)
+    roles = (keys, values, numeric)
+    tables, notes = _read_tables(gold, predicted, roles, rules)
+    return _compared(rules, judge, tables, notes, (roles, (gold, predicted)))
 
 
 def _compared(
     rules: TableRules,
     judge: str | Judge,
     tables: Tables,
-    notes: Sequence[Note],
+    read_notes: Sequence[Note],
     given: tuple[tuple[_Names, ...], tuple[Any, Any]],
 ) -> TableComparison:
     """Compare two tables that were read, from what the user gave."""
@@ -161,11 +162,11 @@ def _compared(
         parts = compare_released(tables, given[0], given[1], rules, asker)
     else:
         parts = _compare_optimally(tables, rules, asker)
-    failures: list[Note] = []
+    notes = [*read_notes, *parts.notes]
     if asker.failures:
         count, first = len(asker.failures), asker.failures[0]
         message = f"{count} questions without a verdict; the first: {first}"
-        failures.append(("judge", "$", "judge_failed", message, None))
+        notes.append(("judge", "$", "judge_failed", message, None))
     meta = {
         "profile": rules.name,
         "judge": asker.judge.name,
@@ -179,12 +180,12 @@ def _compared(
         "seconds": time.perf_counter() - started,
     }
     return TableComparison(
-        parts._replace(notes=[*notes, *parts.notes, *failures]),
+        parts._replace(notes=notes),
         tables,
         rules,
         tuple(asker.calls),
         meta,
-        partial(_compared, judge=asker.judge, tables=tables, notes=notes, given=given),
+        partial(_compared, judge=asker.judge, tables=tables, read_notes=read_notes, given=given),
     )
 
 
@@ -244,7 +245,7 @@ def _side(table: Reading, keys: Sequence[str | None], named: dict[str, str]) -> 
 
 
 def _read_tables(
-    gold: Any, predicted: Any, keys: _Names, values: _Names, numeric: _Names, rules: TableRules
+    gold: Any, predicted: Any, roles: Sequence[_Names], rules: TableRules
 ) -> tuple[Tables, list[Note]]:
     """Read both tables and settle the roles of gold's columns."""
     ours, theirs = read_answer(gold, "gold"), read_answer(predicted, "predicted")
@@ -256,17 +257,20 @@ def _read_tables(
         for kind, message in reading.notes
     ]
     names = list(ours.columns)
-    chosen = _checked(keys, names)
+    keys, asked, numbers = map(_folded, roles)
     why = "given"
-    if chosen is None:
-        chosen, why = propose_keys(ours.columns, list(theirs.columns))
-        notes.append(("gold", "$", "keys_proposed", f"keys {chosen}: {why}", None))
-    asked, absent = _folded(values), list[str]()
+    if keys is None:
+        keys, why = propose_keys(ours.columns, list(theirs.columns))
+        notes.append(("gold", "$", "keys_proposed", f"keys {keys}: {why}", None))
+    elif not keys:
+        raise InputError("keys is empty; expected at least one of gold's columns, or None")
+    for name in keys:
+        if name not in names:
+            raise InputError(f"keys: gold has no column {name!r}; {nearest(name, names)}")
     if asked is None:
-        compared = [name for name in names if name not in chosen] or chosen
-    else:
-        compared = [name for name in dict.fromkeys(asked) if name in names]
-        absent = [name for name in asked if name not in names]
+        asked = [name for name in names if name not in keys] or keys
+    compared = [name for name in asked if name in names]
+    absent = [name for name in asked if name not in names]
     if absent:
         message = f"gold has no column {', '.join(map(repr, absent[:_MOST_SHOWN]))}; left out"
         notes.append(("gold", "$", "not_in_gold", message, absent))
@@ -275,7 +279,6 @@ def _read_tables(
         if absent:
             hint = f"gold has no column {absent[0]!r}; {nearest(absent[0], names)}"
         raise InputError(f"values: {hint}")
-    numbers = _folded(numeric)
     if numbers is None:
         filled = {n: [text for text in ours.columns[n] if not is_absent(text)] for n in compared}
         numbers = [
@@ -288,51 +291,37 @@ def _read_tables(
         message = f"numeric: gold has no column {unknown[0]!r}; {nearest(unknown[0], names)}"
         notes.append(("gold", "$", "numeric_unknown", message, unknown))
     numbers = [name for name in numbers if name in compared]
-    notes += _key_notes("gold", ours, chosen)
-    configured = len(compared) + len(absent)
-    return Tables(ours, theirs, chosen, compared, numbers, configured, why), notes
+    notes += _key_notes("gold", ours, keys)
+    return Tables(ours, theirs, keys, compared, numbers, len(asked), why), notes
 
 
 def _folded(given: _Names) -> list[str] | None:
-    """Return names of columns with single spaces, as tables are read."""
+    """Return names of columns once each with single spaces, as tables are read."""
     if given is None:
         return None
-    return [" ".join(str(name).split()) for name in ([given] if isinstance(given, str) else given)]
-
-
-def _checked(keys: _Names, names: Sequence[str]) -> list[str] | None:
-    """Return the given keys, which must be columns of gold."""
-    chosen = _folded(keys)
-    if chosen is not None and not chosen:
-        raise InputError("keys is empty; expected at least one of gold's columns, or None")
-    for name in chosen or ():
-        if name not in names:
-            raise InputError(f"keys: gold has no column {name!r}; {nearest(name, names)}")
-    return chosen and list(dict.fromkeys(chosen))
+    names = [given] if isinstance(given, str) else given
+    return list(dict.fromkeys(" ".join(str(name).split()) for name in names))
 
 
 def _key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
     """Warn of blank keys, repeated keys and keys that are null words."""
     rows = _keys_of(table, keys) if keys else []
-    first: dict[tuple[str, ...], int] = {}
-    for n, key in enumerate(rows):
-        first.setdefault(key, n)
-    odd: dict[str, list[int]] = {"blank_key": [], "null_word_key": [], "duplicate_key": []}
-    for n, key in enumerate(rows):
-        if not any(key):
-            odd["blank_key"].append(n)
-        elif all(map(is_absent, key)):
-            odd["null_word_key"].append(n)
-        if first[key] != n:
-            odd["duplicate_key"].append(n)
-    meanings = ("a blank key", "a null word as key", "the key of an earlier row")
+    is_blank = [not any(key) for key in rows]
+    odd = {
+        ("blank_key", "a blank key"): is_blank,
+        ("null_word_key", "a null word as key"): [
+            not blank and all(map(is_absent, key))
+            for blank, key in zip(is_blank, rows, strict=True)
+        ],
+        ("duplicate_key", "the key of an earlier row"): pd.Series(rows, dtype=object).duplicated(),
+    }
     notes: list[Note] = []
-    for (kind, found), meaning in zip(odd.items(), meanings, strict=True):
+    for (kind, meaning), flags in odd.items():
+        found = np.flatnonzero(flags).tolist()
         if found:
             shown = ", ".join(map(str, found[:_MOST_SHOWN]))
             more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
-            have = "rows" if len(found) > 1 else "row"
-            message = f"{len(found)} {have} with {meaning}: {shown}{more}"
+            message = f"{plural(len(found), 'row')} with {meaning}: {shown}{more}"
             notes.append((side, f"$[{found[0]}]", kind, message, rows[found[0]]))
     return notes
 
@@ -369,11 +358,15 @@ def compare_released(
         ratios = dict.fromkeys(SUMMARY.names[: SUMMARY.names.index("evaluated")], 0.0)
         ratios |= {"gold_rows": tables.gold.size, "predicted_rows": tables.predicted.size}
         return Parts([], [], [], ratios, [("gold", "$", "nothing_compared", message, None)])
+    for name in keys:
+        if name not in gold.columns:
+            raise InputError(f"keys: gold has no column {name!r}; {nearest(name, gold.columns)}")
     sizes = len(gold), 0 if predicted is None else len(predicted)
-    _check_keys(gold, keys)
-    notes = list(_problems(gold, predicted, keys, values))
+    notes: list[Note] = []
     if predicted is None and tables.predicted.failure is None:
         notes.append(("predicted", "$", "unreadable", "pandas.read_csv cannot read it", None))
+    elif sizes[1]:
+        notes += _problems(gold, predicted, keys)
     ours, theirs = (_texts(f, [*keys, *known], {*numeric} - {*keys}) for f in (gold, predicted))
     key_rows = _key_rows(ours, keys, ""), _key_rows(theirs, keys, rules.key_suffix)
     pairs: list[RowMatch] = []
@@ -437,37 +430,16 @@ def _texts(frame: pd.DataFrame | None, names: Sequence[str], numbers: set[str]) 
     return Reading(columns, len(frame))
 
 
-def _check_keys(gold: pd.DataFrame, keys: Sequence[str]) -> None:
-    if not keys:
-        raise InputError("keys is empty; expected at least one key column")
-    absent = [name for name in keys if name not in gold.columns]
-    if absent:
-        raise InputError(
-            f"keys: gold has no column {absent[0]!r}; it has {', '.join(map(repr, gold.columns))}"
-        )
-
-
-def _problems(
-    gold: pd.DataFrame, predicted: pd.DataFrame | None, keys: Sequence[str], values: Sequence[str]
-) -> Iterator[Note]:
-    """Name what the released code ignores or stops at."""
-
-    def note(kind: str, message: str) -> Note:
-        return ("predicted", "$", kind, message, None)
-
-    absent = [name for name in values if name not in gold.columns]
-    if absent:
-        yield note("not_in_gold", f"gold has no column {', '.join(map(repr, absent))}; left out")
-    if predicted is None or not len(predicted):
-        yield note("no_rows", "the prediction has no rows")
-        return
+def _problems(gold: pd.DataFrame, predicted: pd.DataFrame, keys: Sequence[str]) -> Iterator[Note]:
+    """Name what the released code stops at."""
     for side, frame in (("gold", gold), ("predicted", predicted)):
         if not (frame.columns.is_unique and frame.index.is_unique):
-            message = f"{side} has columns of one name, or rows that are too long and begin alike"
-            yield note("released_raises", f"the released code stops: {message}")
+            message = "columns of one name, or rows that are too long and begin alike"
+            yield (side, "$", "released_raises", f"the released code stops: {message}", None)
     lost = [name for name in keys if name not in predicted.columns]
     if lost:
-        yield note("key_missing", f"the prediction has no key column {lost[0]!r}")
+        message = f"the prediction has no key column {lost[0]!r}"
+        yield ("predicted", "$", "key_missing", message, None)
 
 
 # --- columns and rows -----------------------------------------------------------------------------
@@ -516,50 +488,38 @@ def _in_file_order(
     for row, key in enumerate(ours):
         first.setdefault(key, row)
     names = {str(key): row for key, row in first.items()}
-    words = [released_words(name) for name in names]
-    similar = _most_similar([str(key) for key in theirs if key not in first], names, words, rules)
+    rows, words = list(names.values()), [released_words(name) for name in names]
     taken: set[int] = set()
     pairs: list[RowMatch] = []
     for place, key in enumerate(theirs):
-        found, rule, likeness = first.get(key), "exact", 1.0
+        found, rule = first.get(key), "exact"
+        likeness: float | None = 1.0
         if found is None or found in taken:
-            if str(key) not in similar:
-                similar |= _most_similar([str(key)], names, words, rules)
-            (found, likeness), rule = similar[str(key)], "fuzzy"
+            (at, likeness), rule = _most_similar(str(key), words, rules.threshold), "fuzzy"
+            found = None if at is None else rows[at]
         if found is None or found in taken:
-            answer = asker.key_of(str(key), list(names))
-            is_none = not answer or answer.lower() == "none"
-            found, rule = None if is_none else names.get(answer or ""), "judge"
+            answer = asker.key_of(str(key), list(names)) or "none"
+            found = None if answer.lower() == "none" else names.get(answer)
+            rule, likeness = "judge", None
         if found is not None and found not in taken:
             taken.add(found)
-            similarity = None if rule == "judge" else likeness
-            pairs.append(RowMatch(found, place, "matched", rule, similarity))
+            pairs.append(RowMatch(found, place, "matched", rule, likeness))
     return pairs
 
 
 def _most_similar(
-    keys: Sequence[str], names: dict[str, int], words: Sequence[str], rules: TableRules
-) -> dict[str, tuple[int | None, float]]:
-    """Return gold's first row with the most similar key if that is enough, and the similarity."""
+    key: str, words: Sequence[str], threshold: float
+) -> tuple[int | None, float | None]:
+    """Return the place of the most similar key, the first of several, and the similarity."""
     from rapidfuzz import fuzz
-    from rapidfuzz.process import cdist
+    from rapidfuzz.process import extractOne
 
-    found: dict[str, tuple[int | None, float]] = dict.fromkeys(keys, (None, 0.0))
-    if rules.threshold <= 0 or not rules.fuzzy_installed or not words:
-        return found
-    rows, distinct = list(names.values()), list(found)
-    table = cdist(
-        [released_words(key) for key in distinct],
-        words,
-        scorer=fuzz.ratio,
-        dtype=np.float64,
-        score_cutoff=max(0.0, rules.threshold - 1.0),
+    best = threshold > 0 and extractOne(
+        released_words(key), words, scorer=fuzz.ratio, score_cutoff=max(0.0, threshold - 1.0)
     )
-    for key, column, row in zip(distinct, table.argmax(axis=1).tolist(), table, strict=True):
-        score = float(row[column])
-        if round(score) >= rules.threshold:
-            found[key] = rows[column], score / 100
-    return found
+    if not best or round(best[1]) < threshold:
+        return None, None
+    return best[2], best[1] / 100
 
 
 # --- cells ----------------------------------------------------------------------------------------
@@ -581,8 +541,7 @@ def _verdicts(
     asked = []
     for n, (_, one, other) in enumerate(texts):
         if one and other and methods[n] == "fuzzy":
-            is_alike = round(released_similarity(one, other)) >= rules.threshold
-            scores[n] = float(rules.fuzzy_installed and is_alike)
+            scores[n] = float(round(released_similarity(one, other)) >= rules.threshold)
         elif one and other and methods[n] == "judge" and not scores[n]:
             asked.append(n)
     answers = asker.scores([texts[n] for n in asked])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,19 +13,14 @@ import pandas as pd
 from extractbench_nb.construction.answers import FAILURES, READING_KINDS
 from extractbench_nb.construction.evidence_recall import EvidenceRecall
 from extractbench_nb.construction.table_comparison import (
-    CELL_COLUMNS,
-    COLUMN_COLUMNS,
     LOSS_COLUMNS,
-    ROW_COLUMNS,
     SUMMARY,
     TableComparison,
 )
 from extractbench_nb.construction.table_dataset import LENGTH_MEANING
-from extractbench_nb.core import Evaluation, total_cost
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.text import JudgeCall
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.support.cards import card_html, document_text, table_html
+from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.wording import one_line, plural
 
 #: The parts of a rating, and AOE's weights of them.
@@ -83,13 +79,6 @@ BY_RUN = FrameSpec(
         Column("llm_cost_usd", "Float64", "what they cost", "0 and up", True),
     ),
 )
-_PARTS = {
-    "cells": CELL_COLUMNS,
-    "rows": ROW_COLUMNS,
-    "columns": COLUMN_COLUMNS,
-    "judge_calls": Evaluation.spec("judge_calls"),
-    "warnings": Evaluation.spec("warnings"),
-}
 LOSSES = FrameSpec(
     "losses", "one row per run, table, side and stage", (*IDS, *LOSS_COLUMNS.columns)
 )
@@ -97,52 +86,23 @@ _SHOWN = ("cell_f1", "row_f1", "column_recall", "direct", "mapped")
 _MOST_RUNS = 20
 
 
-class Labels(NamedTuple):
-    """What names an answer, and what is known of its table."""
-
-    run: str
-    document: str
-    domain: str = ""
-    task: str = ""
-    language: str = ""
-    documents: int | None = None
-    average_length: float | None = None
-    extras: tuple[tuple[str, Any], ...] = ()
-
-    @property
-    def schema(self) -> str:
-        """Task and language; the table if there is no task."""
-        return f"{self.task}{f' ({self.language})' if self.language else ''}" or self.document
-
-    @property
-    def ids(self) -> tuple[str, str, str | None, str]:
-        """The cells of `IDS`."""
-        return self.run, self.document, self.domain or None, self.schema
-
-    @property
-    def named(self) -> dict[str, Any]:
-        """The cells of `IDS` by column."""
-        return {column.name: cell for column, cell in zip(IDS, self.ids, strict=True)}
-
-
-class Rating(NamedTuple):
-    """The rating of one answer: four scores or none, the calls of the model, and what failed."""
-
-    scores: tuple[int, ...] = ()
-    calls: tuple[JudgeCall, ...] = ()
-    problem: str | None = None
-
-
 class Scored(NamedTuple):
-    """One answer: its labels, its comparison with gold, and its rating if one was asked for."""
+    """One answer: its comparison with gold, and what is known of it, by column of ``summary``."""
 
-    labels: Labels
     comparison: TableComparison
-    rating: Rating | None = None
+    #: The columns of `IDS`, task, language, sizes, and those of a rating.
+    labels: Mapping[str, Any]
+    #: The user's own columns.
+    extras: Mapping[str, Any]
+
+    @property
+    def ids(self) -> dict[str, Any]:
+        """The cells of `IDS`."""
+        return {column.name: self.labels[column.name] for column in IDS}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TableEvaluations:
+class TableEvaluations(TextCard):
     """The comparisons of a batch, frozen; made by `evaluate_tables`.
 
     `compare_runs` takes `summary`, where a table is a ``document``; `breakdown`, `difficulty` and
@@ -198,11 +158,10 @@ class TableEvaluations:
     @property
     def by_run(self) -> pd.DataFrame:
         """One row per run, in the order of the runs."""
-        summary, absent = self._summary, self.missing["run"].value_counts()
-        rows = []
-        for run, part in summary.groupby("run", sort=False):
+        absent, rows = self.missing["run"].value_counts(), []
+        for run, part in self._summary.groupby("run", sort=False):
             of_tasks = part.groupby(["domain", "schema"], dropna=False)["cell_f1"].mean()
-            quality = part["quality"].mean() if "quality" in part else pd.NA
+            quality = part["quality"].mean() if "quality" in part else None
             rows.append(
                 {
                     **part[["direct", "mapped", *_RATIOS]].mean(),
@@ -221,19 +180,19 @@ class TableEvaluations:
     @property
     def missing(self) -> pd.DataFrame:
         """One row per answer that another run has and this one does not."""
-        documents = {one.labels.document: one.labels for one in self._scored}
-        runs = dict.fromkeys(one.labels.run for one in self._scored)
+        documents = {one.labels["document"]: one.ids for one in self._scored}
+        runs = dict.fromkeys(run for run, _ in self._comparisons)
         spec = FrameSpec("missing", "one row per answer that other runs have", IDS)
-        return spec.from_rows(
-            (run, *labels.ids[1:])
+        return spec.from_records(
+            ids | {"run": run}
             for run in runs
-            for document, labels in documents.items()
+            for document, ids in documents.items()
             if (run, document) not in self._comparisons
         )
 
     @cached_property
     def _comparisons(self) -> dict[tuple[str, str], TableComparison]:
-        return {(one.labels.run, one.labels.document): one.comparison for one in self._scored}
+        return {(one.labels["run"], one.labels["document"]): one.comparison for one in self._scored}
 
     def comparison(self, run: str, document: str) -> TableComparison:
         """Return the comparison of one answer.
@@ -280,11 +239,9 @@ class TableEvaluations:
         InputError
             The comparisons use ``aoe``.
         """
-        known = recalls or {}
-        return LOSSES.from_records(
-            one.labels.named | {str(name): cell for name, cell in row.items()}
-            for one in self._scored
-            for row in one.comparison.losses(known.get(one.labels.document)).to_dict("records")
+        recalls = recalls or {}
+        return self._joined(
+            [one.comparison.losses(recalls.get(one.labels["document"])) for one in self._scored]
         )
 
     @cached_property
@@ -292,114 +249,56 @@ class TableEvaluations:
         frame = SUMMARY_COLUMNS.from_records(map(_summary_row, self._scored))
         if self._meta["quality"] is None:
             frame = frame.drop(columns=[column.name for column in _QUALITY])
-        extras = pd.DataFrame([dict(one.labels.extras) for one in self._scored], index=frame.index)
+        extras = pd.DataFrame([dict(one.extras) for one in self._scored], index=frame.index)
         return pd.concat([frame, extras.infer_objects()], axis=1)
 
     def _frame(self, part: str) -> pd.DataFrame:
-        """Put the frames of all comparisons together, led by their ids; built on first use."""
+        """Return the frames of all comparisons together; built on first use."""
         frames: dict[str, pd.DataFrame] = self.__dict__.setdefault("_frames", {})
         if part not in frames:
-            parts = [getattr(one.comparison, part) for one in self._scored]
-            if part == "judge_calls":
-                pairs = zip(parts, self._scored, strict=True)
-                parts = [_with_rating(calls, one.rating) for calls, one in pairs]
-            filled = [frame for frame in parts if len(frame)] or [_PARTS[part].build()]
-            ids = FrameSpec("ids", "", IDS).from_rows(
-                one.labels.ids
-                for one, frame in zip(self._scored, parts, strict=True)
-                for _ in range(len(frame))
-            )
-            frames[part] = pd.concat([ids, pd.concat(filled, ignore_index=True)], axis=1)
+            frames[part] = self._joined([getattr(one.comparison, part) for one in self._scored])
         return frames[part].copy()
 
+    def _joined(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+        """Put one frame of each comparison together, led by their ids."""
+        ids = FrameSpec("ids", "", IDS).from_records(
+            one.ids for one, part in zip(self._scored, parts, strict=True) for _ in part.index
+        )
+        filled = [part for part in parts if len(part)] or [parts[0]]
+        return pd.concat([ids, pd.concat(filled, ignore_index=True)], axis=1)
+
     def __repr__(self) -> str:
-        """Write one line of scores per run."""
-        lines = [self._title()]
+        """Write one line of scores per run, and what is not as it should be."""
+        meta, summary = self._meta, self._summary
+        counts = plural(meta["runs"], "run"), plural(meta["documents"], "table")
+        lines = [f"TableEvaluations ({meta['profile']}): {', '.join(counts)}"]
         for row in self.by_run.head(_MOST_RUNS).to_dict("records"):
             scores = " · ".join(f"{name} {row[name]:.3f}" for name in _SHOWN)
             lines.append(f"{one_line(row['run'], 40)}  {scores} · {plural(row['tables'], 'table')}")
-        return "\n  ".join([*lines, *self._notes()])
-
-    def _repr_html_(self) -> str:
-        """Write the same as static HTML; every text is escaped."""
-        rows = [
-            [
-                document_text(row["run"], 40),
-                *(f"{row[name]:.3f}" for name in _SHOWN),
-                *(str(row[name]) for name in ("tables", "invalid", "missing")),
-            ]
-            for row in self.by_run.head(_MOST_RUNS).to_dict("records")
-        ]
-        heads = [name.replace("_", " ") for name in (*_SHOWN, "tables", "invalid", "missing")]
-        notes = (f'<div class="xb-note">{document_text(note, 400)}</div>' for note in self._notes())
-        return card_html(self._title(), table_html(["run"], heads, rows), *notes)
-
-    def _title(self) -> str:
-        runs, tables = (
-            plural(self._meta[n], w) for n, w in (("runs", "run"), ("documents", "table"))
-        )
-        return f"TableEvaluations ({self._meta['profile']}): {runs}, {tables}"
-
-    def _notes(self) -> list[str]:
-        summary, notes = self._summary, []
-        more = self._meta["runs"] - _MOST_RUNS
-        if more > 0:
-            notes.append(f"… {more} more runs; .by_run has them")
-        modes = summary["failure_mode"].dropna().value_counts(sort=False)
-        modes = modes.sort_values(ascending=False, kind="stable")
-        if len(modes):
-            listed = ", ".join(f"{count} {mode}" for mode, count in modes.items())
-            notes.append(f"not direct: {listed}")
-        absent = len(self.missing)
+        if meta["runs"] > _MOST_RUNS:
+            lines.append(f"… {meta['runs'] - _MOST_RUNS} more runs; .by_run has them")
+        modes = Counter(summary["failure_mode"].dropna())
+        if modes:
+            listed = ", ".join(f"{count} {mode}" for mode, count in modes.most_common())
+            lines.append(f"not direct: {listed}")
+        absent, errors = len(self.missing), int(summary["judge_errors"].sum())
         if absent:
-            notes.append(f"{plural(absent, 'answer')} missing and in no mean; .missing has them")
-        errors = int(summary["judge_errors"].sum())
+            lines.append(f"{plural(absent, 'answer')} missing and in no mean; .missing has them")
         if errors:
-            notes.append(f"{plural(errors, 'cell')} without a verdict: scores are lower bounds")
-        return notes
+            lines.append(f"{plural(errors, 'cell')} without a verdict: scores are lower bounds")
+        return "\n  ".join(lines)
 
 
 def _summary_row(scored: Scored) -> dict[str, Any]:
-    labels, found, rating = scored
+    found = scored.comparison
     meta, scores = found.meta, {str(name): value for name, value in found.summary.items()}
     is_table = meta["mapped"] or bool(len(found.predicted.columns))
-    message = None
-    if not is_table:
-        told = dict(zip(found.warnings["kind"], found.warnings["message"], strict=True))
-        message = next((told[kind] for kind in FAILURES if kind in told), None)
-    row: dict[str, Any] = {
-        **labels.named,
-        "task": labels.task or None,
-        "language": labels.language or None,
+    problems = found.warnings.set_index("kind")["message"]
+    return {
+        **scored.labels,
         "outcome": "evaluated" if is_table else "invalid",
-        "message": message,
+        "message": None if is_table else problems[problems.index.isin(FAILURES)].iloc[-1],
         **{name: meta[name] for name in ("direct", "mapped", "failure_mode")},
-        "documents": labels.documents,
-        "average_length": labels.average_length,
         "pass_rate": scores["passed"] / scores["evaluated"] if scores["evaluated"] else 0.0,
         **scores,
     }
-    if rating is not None:
-        calls = _with_rating(found.judge_calls, rating)
-        row |= {"llm_calls": float(len(calls)), "llm_cost_usd": total_cost(calls)}
-        row |= {"quality_problem": rating.problem}
-        if rating.scores:
-            names = (f"quality_{name}" for name in QUALITY_WEIGHTS)
-            row |= dict(zip(names, rating.scores, strict=True))
-            row["quality"] = quality_of(rating.scores)
-    return row
-
-
-def _with_rating(calls: pd.DataFrame, rating: Rating | None) -> pd.DataFrame:
-    """Add the calls for a rating to those of a comparison."""
-    if rating is None or not rating.calls:
-        return calls
-    of_rating = (("$", "$", "table_quality", *call, None) for call in rating.calls)
-    added = Evaluation.spec("judge_calls").from_rows(of_rating)
-    return pd.concat([calls, added], ignore_index=True) if len(calls) else added
-
-
-def quality_of(scores: Sequence[int]) -> float:
-    """Return the weighted mean of the four scores of a rating, 0 to 100."""
-    weights = QUALITY_WEIGHTS.values()
-    return sum(w * score for w, score in zip(weights, scores, strict=True)) / sum(weights)

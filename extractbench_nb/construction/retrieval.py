@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.construction.table_dataset import DOCUMENT_KINDS, SourceDocument, TableTask
+from extractbench_nb.construction.table_dataset import DOCUMENT_SUFFIXES, SourceDocument, TableTask
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest, needs
 
@@ -109,7 +109,7 @@ def texts_of(documents: Documents) -> dict[str, str]:
         if not path.exists():
             raise InputError(f"documents: no file or folder {str(path)!r}")
         files = sorted(path.iterdir()) if path.is_dir() else [path]
-        items = [(f.name, f) for f in files if f.suffix.lower() in DOCUMENT_KINDS]
+        items = [(f.name, f) for f in files if f.suffix.lower() in DOCUMENT_SUFFIXES]
     elif isinstance(documents, Sequence):
         items = [
             (Path(one).name if isinstance(one, os.PathLike) else f"document {number}", one)
@@ -133,7 +133,7 @@ def _text_of(name: Any, document: Any) -> str:
         return document
     if isinstance(document, os.PathLike):
         path = Path(document)
-        return SourceDocument(path.name, DOCUMENT_KINDS.get(path.suffix.lower(), "txt"), path).text
+        return SourceDocument(path.name, path).text
     raise InputError(f"documents[{name!r}] is {type(document).__name__}; expected a text or a file")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,18 +16,22 @@ from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.evaluations import (
     QUALITY_WEIGHTS,
     RESERVED,
-    Labels,
-    Rating,
     Scored,
     TableEvaluations,
-    quality_of,
 )
 from extractbench_nb.construction.table_comparison import TableComparison
 from extractbench_nb.construction.table_dataset import TableDataset, answers_in, load
 from extractbench_nb.construction.table_rules import TableRules, rules_of
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, check_judge, choose_judge
-from extractbench_nb.errors import DatasetError, ExtractBenchError, InputError
+from extractbench_nb.core.text import (
+    Judge,
+    JudgeCall,
+    JudgeError,
+    OfflineJudge,
+    check_judge,
+    choose_judge,
+)
+from extractbench_nb.errors import DatasetError, InputError
 from extractbench_nb.judges import Answering, Unparsable, message, quoted
 from extractbench_nb.runs import Run, frame_of_outputs, is_run
 from extractbench_nb.support.concurrency import (
@@ -50,7 +55,8 @@ _OF_RUNS = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "
 class _Answer(NamedTuple):
     """One answer and what it is compared with."""
 
-    labels: Labels
+    labels: Mapping[str, Any]
+    extras: Mapping[str, Any]
     gold: Any
     predicted: Any
     roles: Mapping[str, Any]
@@ -128,38 +134,30 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
             found = list(bar(pool.map(task, answers, chunksize=_CHUNK)))
     else:
         found = list(bar(map(task, answers)))
-    ratings: Sequence[Rating | None] = [None] * len(answers)
+    scored = [
+        Scored(comparison, answer.labels, answer.extras)
+        for comparison, answer in zip(found, answers, strict=True)
+    ]
     if rater is not None:
-        tables = [_texts(answer, one) for answer, one in zip(answers, found, strict=True)]
-        ratings = rate_tables(rater, tables)
+        scored = _rated(rater, scored, answers)
     meta = {
         "profile": rules.name,
         "judge": chosen.name,
         "quality": None if rater is None else rater.name,
         "outputs": len(answers),
-        "runs": len({answer.labels.run for answer in answers}),
-        "documents": len({answer.labels.document for answer in answers}),
+        "runs": len({answer.labels["run"] for answer in answers}),
+        "documents": len({answer.labels["document"] for answer in answers}),
     }
-    labels = [answer.labels for answer in answers]
-    return TableEvaluations(tuple(map(Scored, labels, found, ratings)), meta)
+    return TableEvaluations(tuple(scored), meta)
 
 
 def _compared(judge: Judge, rules: TableRules, answer: _Answer) -> TableComparison:
-    labels = answer.labels
+    run, document = answer.labels["run"], answer.labels["document"]
     try:
         found = compare(answer.gold, answer.predicted, judge=judge, profile=rules, **answer.roles)
     except InputError as error:
-        raise InputError(f"run {labels.run!r}, table {labels.document!r}: {error}") from error
-    return found.labelled(run=labels.run, document=labels.document)
-
-
-def _texts(answer: _Answer, found: TableComparison) -> tuple[str, str, str]:
-    """Return query, gold as CSV and the answer as a text, for the rating."""
-    predicted = answer.predicted
-    if not isinstance(predicted, str):
-        columns = len(found.predicted.columns)
-        predicted = found.predicted.to_csv(index=False) if columns else ""
-    return answer.query, found.gold.to_csv(index=False), predicted
+        raise InputError(f"run {run!r}, table {document!r}: {error}") from error
+    return found.labelled(run=run, document=document)
 
 
 # --- input --------------------------------------------------------------------------------------
@@ -231,12 +229,12 @@ def _answer(
     """Join an answer with its gold table, and with what the dataset says of it."""
     document = str(row["document"])
     given: dict[str, Any] = {name: row.get(name) for name in _OF_TABLES}
-    sizes: tuple[int | None, float | None] = (None, None)
+    labels: dict[str, Any] = {"run": str(row["run"]), "document": document}
     if given["gold"] is None:
         if dataset is None:
             raise InputError(f"table {document!r} has no gold; fill the column, or pass dataset=")
         task = dataset[document]
-        sizes = len(task.documents), task.average_length
+        labels |= {"documents": len(task.documents), "average_length": task.average_length}
         given |= {n: value for n in _OF_TABLES if n != "gold" and (value := getattr(task, n))}
         given["gold"] = task.gold
         if rules.released:  # the released code infers types from CSV; no numbers are named: none
@@ -246,14 +244,15 @@ def _answer(
         predicted = None
     if isinstance(predicted, Path) and predicted.suffix.lower() in _TEXT_FILES:
         predicted = read_text(predicted, "answer")
-    domain, kind, language = (str(given[name] or "") for name in ("domain", "task", "language"))
-    own = tuple((name, row[name]) for name in extras)
+    labels |= {name: given[name] or None for name in ("domain", "task", "language")}
+    kind, language = labels["task"], labels["language"]
+    labels["schema"] = f"{kind} ({language})" if kind and language else kind or document
     roles = {
         name: list(value) if isinstance(value := given[name], tuple) else value
         for name in ("keys", "values", "numeric")
     }
-    labels = Labels(str(row["run"]), document, domain, kind, language, *sizes, own)
-    return _Answer(labels, given["gold"], predicted, roles, str(given["query"] or ""))
+    own = {name: row[name] for name in extras}
+    return _Answer(labels, own, given["gold"], predicted, roles, str(given["query"] or ""))
 
 
 # --- ratings ---------------------------------------------------------------------------------
@@ -302,29 +301,46 @@ def quality_judge(judge: str | Judge) -> Answering:
     return chosen
 
 
-def rate_tables(judge: Answering, tables: Sequence[tuple[str, str, str]]) -> list[Rating]:
-    """Rate answers: query, gold and answer of each. One that is empty is not asked about."""
+def _rated(judge: Answering, scored: Sequence[Scored], answers: Sequence[_Answer]) -> list[Scored]:
+    """Add ratings to answers, and their calls to the comparisons; no answer is not rated."""
 
-    async def rated(query: str, gold: str, predicted: str) -> Rating:
+    async def rated(one: Scored, answer: _Answer) -> Scored:
+        found, predicted = one.comparison, answer.predicted
+        if not isinstance(predicted, str):
+            columns = len(found.predicted.columns)
+            predicted = found.predicted.to_csv(index=False) if columns else ""
         if not predicted.strip():
-            return Rating(problem="there is no answer")
+            return _with_rating(one, {"quality_problem": "there is no answer"})
+        gold = found.gold.to_csv(index=False)
         try:
-            blocks = quoted({"query": query, "gold": gold, "predicted": predicted})
+            blocks = quoted({"query": answer.query, "gold": gold, "predicted": predicted})
             asked = (message("system", _SYSTEM), message("user", _TASK.format_map(blocks)))
-            found, call = await judge.answer(asked, _rating, _SCHEMA)
+            scores, call = await judge.answer(asked, _rating, _SCHEMA)
         except JudgeError as error:
-            return Rating((), tuple(error.calls), str(error))
-        return Rating(found, (call._replace(score=quality_of(found) / _HIGHEST),))
+            return _with_rating(one, {"quality_problem": str(error)}, error.calls)
+        weights = QUALITY_WEIGHTS.values()
+        mean = sum(w * score for w, score in zip(weights, scores, strict=True)) / sum(weights)
+        names = [f"quality_{name}" for name in QUALITY_WEIGHTS]
+        rating = {"quality": mean, **dict(zip(names, scores, strict=True))}
+        return _with_rating(one, rating, [call._replace(score=mean / _HIGHEST)])
 
     async def gathered() -> list[Any]:
-        asked = (rated(*table) for table in tables)
-        return await asyncio.gather(*asked, return_exceptions=True)
+        pairs = zip(scored, answers, strict=True)
+        return await asyncio.gather(*(rated(*pair) for pair in pairs), return_exceptions=True)
 
     found = run_anywhere(gathered())
     for one in found:
-        if isinstance(one, ExtractBenchError) or not isinstance(one, Rating):
+        if isinstance(one, BaseException):
             raise one
     return found
+
+
+def _with_rating(
+    scored: Scored, rating: Mapping[str, Any], calls: Sequence[JudgeCall] = ()
+) -> Scored:
+    added = [(None, call) for call in calls]
+    comparison = replace(scored.comparison, _calls=(*scored.comparison._calls, *added))
+    return Scored(comparison, {**scored.labels, **rating}, scored.extras)
 
 
 def _rating(text: str | None) -> tuple[int, ...]:

@@ -27,11 +27,13 @@ from extractbench_nb.core import (
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec
 from extractbench_nb.core.text import JudgeCall
 from extractbench_nb.errors import InputError
-from extractbench_nb.support.cards import card_html, document_text, element, more_html, table_html
+from extractbench_nb.support.cards import more_rows, text_card
 from extractbench_nb.support.wording import one_line, plural
 
 #: The metric whose question a judge of names, keys and cells gets.
 METRIC = "string_semantic"
+#: The metric of a rating of the whole answer.
+QUALITY_METRIC = "table_quality"
 #: The depth of a cell: that of a property of an object in an array.
 _DEPTH = 2
 
@@ -155,7 +157,8 @@ SUMMARY = FrameSpec(
     ),
 )
 _SHOWN = ("cell_f1", "cell_precision", "cell_recall", "row_f1", "column_recall")
-_MOST_SHOWN = 8
+#: Most wrong cells and columns that a repr lists, and most characters of a text.
+_MOST_SHOWN, _LONGEST = 6, 60
 
 
 class Parts(NamedTuple):
@@ -182,7 +185,7 @@ def ratios_of(
         # one after the other, as in the released code: sums of fractions depend on the order
         return reduce(add, scores, 0.0) if rules.released else float(sum(scores))
 
-    scored = total(cells)
+    scored, in_pairs = total(cells), _in_pairs(cells)
     width, gold_rows, predicted_rows = len(tables.values), tables.gold.size, tables.predicted.size
     extra = sum(cell.column is None for cell in cells)
     gold_cells, predicted_cells = gold_rows * width, predicted_rows * width + extra
@@ -197,7 +200,6 @@ def ratios_of(
     aligned = sum(m.gold in compared and m.predicted is not None for m in columns)
     # the released code asks which of the configured columns gold has
     column_recall = share(width, tables.configured) if rules.released else share(aligned, width)
-    in_pairs = _in_pairs(cells)
     return {
         "cell_f1": harmonic(precision, recall),
         "cell_precision": precision,
@@ -277,7 +279,8 @@ class TableComparison:
     _parts: Parts
     _tables: Tables
     _rules: TableRules
-    _calls: tuple[tuple[str, JudgeCall], ...]
+    #: Calls of a model by column (or ``column``, ``key``); None: a rating of the whole answer.
+    _calls: tuple[tuple[str | None, JudgeCall], ...]
     _meta: Mapping[str, Any]
     #: Compares the same tables by other rules; not in a pickle.
     _again: Callable[[TableRules], TableComparison] | None = None
@@ -353,7 +356,7 @@ class TableComparison:
         Raises
         ------
         InputError
-            The threshold is not between 0 and 100, or this result was unpickled: a pickle holds
+            The threshold is negative, or this result was unpickled: a pickle holds
             neither the judge nor the compared objects.
 
         Examples
@@ -412,36 +415,32 @@ class TableComparison:
                 f"the comparison is by {self.profile.name!r}, which counts some rows several "
                 "times; call compare() with profile='strict'"
             )
-        cells = self.cells.copy()
-        cells["lost"] = 1.0 - cells["score"].astype("Float64").fillna(0.0).astype(float)
-        reasons = cells["reason"].astype(object)
-        cells["stage"] = "cells"
-        cells.loc[reasons.isin(_COLUMNS), "stage"] = "columns"
+        cells, reasons = self.cells, self.cells["reason"].astype(object)
         keys_missing = "key_missing" in self.warnings["kind"].tolist()
-        cells.loc[reasons.isin(_ROWS), "stage"] = "keys" if keys_missing else "rows"
-        cells.loc[reasons.isin(FAILURES), "stage"] = "answer"
+        stage = pd.Series("cells", cells.index, dtype=object)
+        stage[reasons.isin(_COLUMNS)] = "columns"
+        stage[reasons.isin(_ROWS)] = "keys" if keys_missing else "rows"
         if recall is not None:
-            found = recall.cells
-            lacking = found[found["status"] != "retrieved"]
-            unread = set(zip(lacking["row"], lacking["column"], strict=True))
-            places = zip(cells["gold_row"], cells["column"], strict=True)
-            is_unread = pd.Series(
-                [place in unread for place in places], index=cells.index, dtype=bool
+            lacking = recall.cells[recall.cells["status"] != "retrieved"]
+            unread = pd.MultiIndex.from_frame(lacking[["row", "column"]])
+            stage[pd.MultiIndex.from_frame(cells[["gold_row", "column"]]).isin(unread)] = (
+                "retrieval"
             )
-            cells.loc[is_unread & (cells["stage"] != "answer"), "stage"] = "retrieval"
+        stage[reasons.isin(FAILURES)] = "answer"
+        lost = 1.0 - cells["score"].fillna(0.0).astype(float)
+        cells = cells.assign(lost=lost, stage=stage)
         sides = {
             "recall": cells[cells["gold_row"].notna() & cells["column"].notna()],
             "precision": cells[cells["predicted_row"].notna()],
         }
+        stages = [name for name in STAGES if name != "retrieval" or recall is not None]
         rows = []
         for side, part in sides.items():
             left = total = float(len(part))
-            for stage in STAGES:
-                if stage == "retrieval" and recall is None:
-                    continue
-                lost = float(part.loc[part["stage"] == stage, "lost"].sum())
-                left -= lost
-                rows.append((side, stage, lost, left, left / total if total else None))
+            for name in stages:
+                points = float(part.loc[part["stage"] == name, "lost"].sum())
+                left -= points
+                rows.append((side, name, points, left, left / total if total else None))
         return LOSS_COLUMNS.from_rows(rows)
 
     @cached_property
@@ -524,16 +523,14 @@ class TableComparison:
     @cached_property
     def judge_calls(self) -> pd.DataFrame:
         """One row per call of a model; empty for judges without a model."""
-        return Evaluation.spec("judge_calls").from_rows(
-            (
-                f"$[].{column}",
-                f"[].{column}",
-                METRIC,
-                *call,
-                None if call.score is None else call.score >= PASS_MARK,
-            )
-            for column, call in self._calls
-        )
+        rows = []
+        for column, call in self._calls:
+            asked = (f"$[].{column}", f"[].{column}", METRIC)
+            if column is None:
+                asked = ("$", "$", QUALITY_METRIC)
+            has_verdict = column is not None and call.score is not None
+            rows.append((*asked, *call, call.score >= PASS_MARK if has_verdict else None))
+        return Evaluation.spec("judge_calls").from_rows(rows)
 
     @cached_property
     def summary(self) -> pd.Series:
@@ -555,59 +552,41 @@ class TableComparison:
 
     def __repr__(self) -> str:
         """Write scores, counts, and what went wrong, in a few lines."""
-        return "\n".join(self._lines())
-
-    def _lines(self) -> list[str]:
-        s = self.summary
-        head = " · ".join(f"{name} {s[name]:.3f}" for name in _SHOWN)
-        counts = Counter(cell.outcome for cell in self._parts.cells)
-        cells = ", ".join(f"{n} {name}" for name, n in counts.most_common())
-        rows = Counter(match.status for match in self._parts.rows)
+        s, parts = self.summary, self._parts
+        rows = Counter(match.status for match in parts.rows)
+        cells = Counter(cell.outcome for cell in parts.cells)
         lines = [
-            f"TableComparison ({self._rules.name}): {head}",
-            f"  rows: {', '.join(f'{n} {name}' for name, n in rows.most_common()) or 'none'}",
-            f"  cells: {cells or 'none'}",
+            f"TableComparison ({self._rules.name}): "
+            + " · ".join(f"{name} {s[name]:.3f}" for name in _SHOWN),
+            f"rows: {', '.join(f'{n} {name}' for name, n in rows.most_common()) or 'none'}",
+            f"cells: {', '.join(f'{n} {name}' for name, n in cells.most_common()) or 'none'}",
         ]
-        odd = [m for m in self._parts.columns if m.status != "matched"]
+        odd = [match for match in parts.columns if match.status != "matched"]
         if odd:
-            names = ", ".join(f"{one_line(_column_name(m), 40)} ({m.status})" for m in odd[:6])
-            more = f" and {len(odd) - 6} more" if len(odd) > 6 else ""  # noqa: PLR2004
-            lines.append(f"  columns: {names}{more}")
-        if s["judge_errors"]:
-            lines.append(
-                f"  {plural(int(s['judge_errors']), 'cell')} without a verdict; scores are lower "
-                "bounds"
+            names = ", ".join(
+                f"{one_line(_column_name(m), 40)} ({m.status})" for m in odd[:_MOST_SHOWN]
             )
-        if self._parts.notes:
-            kinds = Counter(note[2] for note in self._parts.notes)
-            listed = ", ".join(dict.fromkeys(kinds))
-            lines.append(f"  {plural(len(self._parts.notes), 'warning')}: {listed}")
-        return lines
+            more = f" and {len(odd) - _MOST_SHOWN} more" if len(odd) > _MOST_SHOWN else ""
+            lines.append(f"columns: {names}{more}")
+        if s["judge_errors"]:
+            errors = plural(int(s["judge_errors"]), "cell")
+            lines.append(f"{errors} without a verdict; scores are lower bounds")
+        if parts.notes:
+            kinds = ", ".join(dict.fromkeys(note[2] for note in parts.notes))
+            lines.append(f"{plural(len(parts.notes), 'warning')}: {kinds}")
+        return "\n  ".join(lines)
 
     def _repr_html_(self) -> str:
-        s = self.summary
-        scores = "".join(
-            f"<span>{name.replace('_', ' ')} <b>{s[name]:.3f}</b></span>" for name in _SHOWN
-        )
-        head = f"TableComparison · profile {self._rules.name}"
-        notes = "".join(element("div", line.strip(), "", 300) for line in self._lines()[1:])
+        """Write the same and the first wrong cells as static HTML; every text is escaped."""
         wrong = [cell for cell in self._parts.cells if not cell.passed]
-        rows = [
-            [
-                "n/a" if cell.score is None else f"{cell.score:.2f}",
-                *(
-                    document_text("—" if text is None else text, 60)
-                    for text in (
-                        *(cell.path, cell.outcome, cell.reason),
-                        *(cell.gold, cell.predicted),
-                    )
-                ),
-            ]
-            for cell in wrong[:_MOST_SHOWN]
-        ]
-        listed = table_html(["score", "cell", "outcome", "reason", "gold", "predicted"], [], rows)
-        more = more_html(len(wrong) - len(rows), "cells")
-        return card_html(head, f'<div class="xb-scores">{scores}</div>{notes}', listed, more)
+        lines = [repr(self)]
+        for cell in wrong[:_MOST_SHOWN]:
+            texts = (
+                "nothing" if text is None else one_line(repr(text), _LONGEST)
+                for text in (cell.gold, cell.predicted)
+            )
+            lines.append(f"{cell.outcome} {cell.path}: {' -> '.join(texts)} ({cell.reason})")
+        return text_card("\n".join([*lines, more_rows(len(wrong) - _MOST_SHOWN, "cells")]))
 
 
 def _column_name(match: ColumnMatch) -> str:

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.errors import DatasetError, InputError, nearest, needs
+from extractbench_nb.errors import DatasetError, InputError, nearest, needs, no_column
 from extractbench_nb.runs import (
     RUN_FOLDER,
     RunFolder,
@@ -47,8 +47,8 @@ from extractbench_nb.runs import (
 from extractbench_nb.support.files import read_text
 from extractbench_nb.support.wording import one_line, plural
 
-#: Suffixes of documents, and how they are read.
-DOCUMENT_KINDS: Mapping[str, str] = {".md": "md", ".txt": "txt", ".pdf": "pdf", ".docx": "docx"}
+#: Suffixes of documents.
+DOCUMENT_SUFFIXES = (".md", ".txt", ".pdf", ".docx")
 #: A larger part of a Word file is refused.
 _MOST_BYTES = 200_000_000
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -121,14 +121,13 @@ class SourceDocument:
     ----------
     name : str
         Unique in its task.
-    kind : str
-        ``md``, ``txt``, ``pdf`` or ``docx``: a file; ``text``: the text is in the dataset.
     path : pathlib.Path or None
-        The file.
+        The file; None if the text is in the dataset.
+    problem : tuple of str or None
+        Short name and description of what keeps the document from being read.
     """
 
     name: str
-    kind: str
     path: Path | None = None
     _text: str | None = None
     problem: tuple[str, str] | None = None
@@ -147,11 +146,12 @@ class SourceDocument:
         if self.problem is not None or self.path is None:
             raise DatasetError(self.problem[1] if self.problem else f"{self.name!r} has no text")
         try:
-            if self.kind == "pdf":
+            suffix = self.path.suffix.lower()
+            if suffix == ".pdf":
                 from extractbench_nb.pdf import read_pages
 
                 return "\n\n".join(read_pages(self.path))
-            if self.kind == "docx":
+            if suffix == ".docx":
                 return _word_text(self.path)
             return read_text(self.path, "document")
         except InputError as error:
@@ -233,9 +233,7 @@ class TableTask:
         DatasetError
             If the file cannot be read, has no header, or names a column twice.
         """
-        header, rows = self._table
-        columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
-        return pd.DataFrame(columns, columns=list(header), dtype=pd.StringDtype("python"))
+        return self._frame.copy()
 
     @property
     def texts(self) -> dict[str, str]:
@@ -259,46 +257,44 @@ class TableTask:
             return None
 
     @cached_property
-    def _table(self) -> tuple[tuple[str, ...], list[list[str]]]:
-        """Return the header and the rows of gold, all of the header's width."""
+    def _frame(self) -> pd.DataFrame:
+        """The gold table; short rows are filled up."""
         where = str(self._gold) if isinstance(self._gold, Path) else f"table {self.id!r}"
-        rows = _csv_rows(self._gold) if isinstance(self._gold, Path) else [*self._gold]
-        rows = [list(row) for row in rows if any(cell.strip() for cell in row)]
-        if not rows:
+        rows = _csv_rows(self._gold) if isinstance(self._gold, Path) else self._gold
+        filled = [list(row) for row in rows if any(cell.strip() for cell in row)]
+        if not filled:
             raise DatasetError(f"{where}: the gold table has no header")
-        header, body = tuple(name.strip() for name in rows[0]), rows[1:]
-        twice = [name for name, count in Counter(header).items() if count > 1]
-        if twice:
-            raise DatasetError(f"{where}: more than one gold column is named {twice[0]!r}")
+        header, body = [name.strip() for name in filled[0]], filled[1:]
+        for name, count in Counter(header).items():
+            if count > 1:
+                raise DatasetError(f"{where}: more than one gold column is named {name!r}")
         for number, row in enumerate(body, 1):
             if len(row) > len(header):
                 raise DatasetError(
                     f"{where}: row {number} has {len(row)} cells, the header {len(header)}; a cell "
                     "with a comma needs quotes"
                 )
-        return header, [row + [""] * (len(header) - len(row)) for row in body]
+            row.extend([""] * (len(header) - len(row)))
+        return pd.DataFrame(body, columns=header, dtype=pd.StringDtype("python"))
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Possible problems of the task; found without reading the documents."""
-        return (*self._found, *self._problems())
-
-    def _problems(self) -> Iterator[Problem]:
-        for document in self.documents:
-            if document.problem:
-                yield Problem(self.id, *document.problem)
+        found = [*self._found]
+        found += [Problem(self.id, *one.problem) for one in self.documents if one.problem]
         if not self.documents:
-            yield Problem(self.id, "no_documents", "the task has no documents")
+            found.append(Problem(self.id, "no_documents", "the task has no documents"))
         try:
-            header, _ = self._table
+            header = self._frame.columns
         except DatasetError as error:
-            yield Problem(self.id, "unreadable_gold", str(error))
-            return
+            return (*found, Problem(self.id, "unreadable_gold", str(error)))
         for kind, names in (("key", self.keys), ("value", self.values), ("numeric", self.numeric)):
-            for name in names:
-                if name not in header:
-                    detail = f"gold has no column {name!r}; {nearest(name, header)}"
-                    yield Problem(self.id, f"missing_{kind}_column", detail)
+            found += [
+                Problem(self.id, f"missing_{kind}_column", f"gold: {no_column(name, header)}")
+                for name in names
+                if name not in header
+            ]
+        return tuple(found)
 
     def __repr__(self) -> str:
         """Return id, query and counts."""
@@ -514,7 +510,7 @@ SETTINGS: Mapping[str, type] = {
     "numeric": list,
     "disagreements": list,
 }
-_DISAGREEMENT = ("row", "column", "gold", "says", "reason")
+_DISAGREEMENT = {"row", "column", "gold", "says", "reason"}
 
 
 def _folder_tasks(root: Path) -> list[TableTask]:
@@ -527,30 +523,27 @@ def _folder_tasks(root: Path) -> list[TableTask]:
 
 def _folder_task(folder: Path) -> TableTask:
     settings = _settings(folder / TASK_FILE)
-    documents = tuple(
-        SourceDocument(file.name, DOCUMENT_KINDS[file.suffix.lower()], file)
-        for suffix in DOCUMENT_KINDS
+    documents = [
+        SourceDocument(file.name, file)
+        for suffix in DOCUMENT_SUFFIXES
         for file in list_files(folder / DOCUMENT_FOLDER, suffix)
-    )
-    keys, values = settings.get("keys", []), settings.get("values")
+    ]
+    columns = (tuple(settings.get(name, ())) for name in ("keys", "values", "numeric"))
     task = TableTask(
         folder.name,
         settings.get("domain", ""),
         settings.get("task", folder.name),
         settings.get("language", ""),
         settings.get("query", ""),
-        tuple(keys),
-        tuple(values or ()),
-        tuple(settings.get("numeric", ())),
-        tuple(sorted(documents, key=lambda document: document.name)),
-        tuple(settings.get("disagreements", ())),
-        None,
-        folder / GOLD_FILE,
+        *columns,
+        documents=tuple(sorted(documents, key=lambda document: document.name)),
+        disagreements=tuple(settings.get("disagreements", ())),
+        _gold=folder / GOLD_FILE,
     )
-    if values is not None:
+    if "values" in settings:
         return task
     try:
-        header = task._table[0]
+        header = task._frame.columns
     except DatasetError:
         return task
     return replace(task, values=tuple(name for name in header if name not in task.keys))
@@ -574,10 +567,9 @@ def _settings(path: Path) -> dict[str, Any]:
             expected = "a text" if kind is str else "a list of texts; quote numbers and yes/no"
             raise DatasetError(f"{path}: {name} is {value!r}; expected {expected}")
     for number, one in enumerate(settings.get("disagreements", ())):
-        if not isinstance(one, dict) or set(one) != set(_DISAGREEMENT):
-            raise DatasetError(
-                f"{path}: disagreement {number} needs the keys {', '.join(_DISAGREEMENT)}"
-            )
+        if not isinstance(one, dict) or set(one) != _DISAGREEMENT:
+            needed = ", ".join(sorted(_DISAGREEMENT))
+            raise DatasetError(f"{path}: disagreement {number} needs the keys {needed}")
         one["gold"] = str(one["gold"])
         one["says"] = {name: str(value) for name, value in one["says"].items()}
     return settings
@@ -602,12 +594,12 @@ def aoe_columns(
 
     They are those of ``config/task_config.yaml`` (282e688d); one name of legal_1 ends in a quote.
     """
-    tasks = shipped("aoe_tasks")
-    rows = tasks[(tasks["language"] == language) & (tasks["task"] == task)].to_dict("records")
-    if not rows:
+    tasks = shipped("aoe_tasks").set_index(["language", "task"])
+    if (language, task) not in tasks.index:
         return None
+    row = tasks.loc[(language, task)]
     keys, values, numeric = (
-        tuple(filter(None, rows[0][n].split("|"))) for n in ("keys", "values", "numeric")
+        tuple(filter(None, row[name].split("|"))) for name in ("keys", "values", "numeric")
     )
     return keys, values, values if numeric == ("all",) else numeric
 
@@ -697,7 +689,7 @@ def _aoe_documents(
             name = str(item.get(CASE_NAME) or f"case {len(documents) + 1}")
             # a case of AOE's legal records as a text: name, number and facts, one per line
             lines = (f"{label}{item.get(key, '')}" for key, label in _LABELS.items())
-            document = SourceDocument(name, "text", None, "\n".join(lines))
+            document = SourceDocument(name, None, "\n".join(lines))
         elif isinstance(item, str):
             document = _file(home, item if item.endswith(".md") else f"{item}.md")
         else:
@@ -708,7 +700,7 @@ def _aoe_documents(
         documents[document.name] = document
     if domain == "legal" and index == "0":
         laws = _cited_laws(record.get("answers") or (), home)
-        documents |= {name: SourceDocument(name, "docx", home / name) for name in laws}
+        documents |= {name: SourceDocument(name, home / name) for name in laws}
         if laws:
             problems.append(("laws_from_gold", f"the laws come from gold: {', '.join(laws)}"))
     return tuple(documents.values()), problems
@@ -716,18 +708,15 @@ def _aoe_documents(
 
 def _file(home: Path, name: str) -> SourceDocument:
     """Return a document in a folder; a name may not lead out of it."""
-    path, kind = home / name, DOCUMENT_KINDS.get(Path(name).suffix, "txt")
-    if not path.resolve().is_relative_to(home.resolve()):
-        return SourceDocument(name, kind, problem=("outside_folder", f"{name!r} is not in {home}"))
+    path = home / name
     problem = None if path.is_file() else ("missing_document", f"no file {path}")
-    return SourceDocument(name, kind, path, problem=problem)
+    if not path.resolve().is_relative_to(home.resolve()):
+        problem = ("outside_folder", f"{name!r} is not in {home}")
+    return SourceDocument(name, path, problem=problem)
 
 
 def _cited_laws(answers: Iterable[Mapping[str, Any]], home: Path) -> list[str]:
     """Return the names of the files of laws that gold cites in 《》, as the released code does."""
-    cited = re.findall(
-        r"《(.*?)》", json.dumps([row.get(CITATIONS) for row in answers], ensure_ascii=False)
-    )
-    return [
-        name for name in sorted({f"{law.strip()}.docx" for law in cited}) if (home / name).is_file()
-    ]
+    texts = json.dumps([row.get(CITATIONS) for row in answers], ensure_ascii=False)
+    names = sorted({f"{law.strip()}.docx" for law in re.findall(r"《(.*?)》", texts)})
+    return [name for name in names if (home / name).is_file()]

@@ -23,7 +23,6 @@ from extractbench_nb.support.folding import is_placeholder
 PASS_MARK = 0.7
 #: Rules with few values: ways of matching rows, and of comparing cells that are not numbers.
 _ALLOWED = {"rows": ("optimal", "exact", "llm_assisted"), "cells": ("judge", "exact", "fuzzy")}
-_MOST_ALIKE = 100
 #: What to use for profiles of earlier versions.
 _FORMER = {"aoe-282e688d": "'aoe'", "aoe-readme": "'strict', or 'aoe' for AOE's own numbers"}
 
@@ -39,7 +38,6 @@ class TableRules:
     key_suffix: str = ""
     numeric_tolerance: float = 0.0
     failure_score: float | None = None
-    fuzzy_installed: bool = True
 
     @property
     def released(self) -> bool:
@@ -61,14 +59,14 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
     profile : str or TableRules
         ``strict``, ``aoe``, or rules.
     **changes : object
-        ``threshold``: similarity from which keys match, and cells if they are compared by
-        ``"fuzzy"``, 0 to 100. ``cells``: comparison of cells that are not numbers, ``"judge"``,
+        ``threshold``: similarity, 0 to 100, from which keys match, and cells if they are compared
+        by ``"fuzzy"``; above 100 none are similar, as in AOE's code without its optional library.
+        ``cells``: comparison of cells that are not numbers, ``"judge"``,
         ``"exact"`` or ``"fuzzy"``. ``numeric_tolerance``: absolute; 1e-5 of the predicted number is
         added to it if it is not 0.
         Under ``aoe`` also ``rows``: ``"llm_assisted"`` (in the order of the file) or ``"exact"`` (a
         join of the keys); ``key_suffix``: an ending that is removed from predicted keys;
-        ``failure_score``: the score of a cell whose judge fails; ``fuzzy_installed``: whether AOE's
-        code finds its library for similarity, which it does not require.
+        ``failure_score``: the score of a cell whose judge fails.
 
     Returns
     -------
@@ -103,8 +101,8 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
         if getattr(rules, name) not in allowed:
             raise InputError(f"{name} is {getattr(rules, name)!r}; expected one of {allowed}")
     threshold: object = rules.threshold
-    if not isinstance(threshold, int | float) or not 0 <= threshold <= _MOST_ALIKE:
-        raise InputError(f"threshold is {rules.threshold!r}; expected a number from 0 to 100")
+    if not isinstance(threshold, int | float) or not threshold >= 0:
+        raise InputError(f"threshold is {rules.threshold!r}; expected a number, 0 or more")
     return rules
 
 

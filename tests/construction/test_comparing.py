@@ -62,7 +62,7 @@ NOBODY = Recorded(no_row, 0.0)
         ("aoe", 18 / 28),
         ("strict", 22 / 28),
         (rules_of("aoe", rows="exact"), 0.0),
-        (rules_of("aoe", fuzzy_installed=False), 0.0),
+        (rules_of("aoe", threshold=101), 0.0),
     ],
 )
 def test_example_of_the_readme(profile: Any, expected: float) -> None:

@@ -53,7 +53,7 @@ ROWS: dict[str, tuple[dict[str, Any], Any]] = {
     "exact": ({"rows": "exact"}, no_row),
     "llm_assisted_none": ({}, no_row),
     "llm_assisted_strip_md": ({}, without_md),
-    "llm_assisted_none_no_thefuzz": ({"fuzzy_installed": False}, no_row),
+    "llm_assisted_none_no_thefuzz": ({"threshold": 101}, no_row),
 }
 
 
@@ -67,7 +67,7 @@ def of_kind(kind: str) -> list[Any]:
 
 
 def compared(case: Mapping[str, Any], judge: Any, **changes: Any) -> Any:
-    changes |= {PARAMETERS[name]: value for name, value in case["params"].items()}
+    changes = {PARAMETERS[name]: value for name, value in case["params"].items()} | changes
     return compare(
         case["gold_csv"],
         case["pred_csv"],
