@@ -14,7 +14,6 @@ import pandas as pd
 from extractbench_nb.core import (
     KIND_COLUMN,
     PROFILES,
-    MapItem,
     OptimalAligner,
     Profile,
     mismatch_kind,
@@ -25,12 +24,11 @@ from extractbench_nb.core.schema import Node, Schema, parse_schema
 from extractbench_nb.core.text import OfflineJudge
 from extractbench_nb.core.values import (
     PATH_STEP,
-    bracketed,
     canonical_unordered,
     json_text,
     scalars,
 )
-from extractbench_nb.errors import InputError, MissingPdfError, nearest
+from extractbench_nb.errors import InputError, MissingPdfError
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.pdf import PdfText, index_of, look_up, squash
 from extractbench_nb.runs import Dataset, Evaluations
@@ -100,21 +98,6 @@ class _Place(NamedTuple):
     agreeing: int
 
 
-class _Suspect(NamedTuple):
-    """A place of a document; `common` says that the field is suspected in many places of it."""
-
-    document: str
-    schema: str
-    runs: int
-    common: bool
-    path: str
-    field: str
-    kind: str
-    gold: Any
-    consensus: Any
-    agreeing: int
-
-
 def suspects(
     evs: Evaluations,
     dataset: Dataset | None = None,
@@ -162,7 +145,7 @@ def suspects(
     *Items.* The spurious items of the runs are aligned with each other as an evaluation aligns
     them with gold. Two items are the same if all of their fields pass, or if they are objects and
     their similarity reaches the ``align_threshold`` of the array. An item is not missing if gold
-    has it with fewer fields, or as a text.
+    has it with fewer fields, or as a text. Items of maps of arrays are not compared.
 
     *Style.* If the two values differ in writing only (`STYLE`: case, punctuation, format of numbers
     and dates, word order, abbreviation), and the offline judge accepts one for the other, there is
@@ -201,7 +184,16 @@ def suspects(
     >>> found[["path", "gold", "consensus", "runs", "agreeing"]].values.tolist()
     [['$.total', 1204, 1240, 3, 2]]
     """
-    _check_options(evs, dataset, min_runs, min_share)
+    if not isinstance(evs, Evaluations):
+        raise InputError(
+            f"evs is a {type(evs).__name__}; expected the results of evaluate_runs or "
+            "load_evaluations"
+        )
+    if type(min_runs) is not int or min_runs < 1:
+        raise InputError(f"min_runs={min_runs!r}; expected a whole number, 1 or more")
+    is_number = isinstance(min_share, int | float) and not isinstance(min_share, bool)
+    if not is_number or not 0 < min_share <= 1:
+        raise InputError(f"min_share={min_share!r}; expected a number in (0, 1]")
     summary = evs.summary
     valid = summary[summary["outcome"] == "evaluated"]
     groups = valid.groupby("document", sort=False)
@@ -213,81 +205,50 @@ def suspects(
             f"no document has {min_runs} valid outputs, the most is {most}; evaluate more runs "
             "together, or pass a smaller min_runs"
         )
-    if dataset is not None:
-        _refuse_unknown(chosen, dataset)
+    keys = ["run", "document"]
+    wanted = pd.MultiIndex.from_frame(valid[keys])
     fields, matches = (
-        dict(list(_of_outputs(frame, valid).groupby("document", sort=False)))
+        dict(list(frame[pd.MultiIndex.from_frame(frame[keys]).isin(wanted)].groupby("document")))
         for frame in (evs.fields, evs.matches)
     )
     profile = PROFILES.get(evs.meta["profile"], PROFILES["paper"])
-    found: list[_Suspect] = []
+    places: dict[str, list[tuple[_Place, bool]]] = {}
     for name in progress_bar(list(chosen), shown=progress, desc="suspects", unit="document"):
         runs = chosen[name]
-        schema = _schema_of(evs, dataset, runs[0], name)
-        comparison = _Comparison(schema, profile)
         needed = max(min_runs, math.ceil(min_share * len(runs) - 1e-9))
-        votes = _Votes(comparison, len(runs), needed)
-        schema_id = valid.loc[valid["document"] == name, "schema"].iloc[0]
+        votes = _Votes(_schema_of(evs, dataset, runs[0], name), profile, len(runs), needed)
         if name in fields:  # a schema may score nothing
-            of_items = matches.get(name, evs.matches[:0])
-            found += _of_document(name, schema_id, fields[name], of_items, votes)
-    return _ranked(found, dataset)
+            places[name] = list(_places(fields[name], matches.get(name, evs.matches[:0]), votes))
+    suspected = [name for name, rows in places.items() if rows]
+    findings = None if dataset is None else _findings(dataset, suspected)
+    schemas = dict(zip(valid["document"], valid["schema"], strict=True))
+    found: list[dict[str, Any]] = []
+    for name in suspected:
+        pdf = None if dataset is None else _pdf_text(dataset, name)
+        about = {"document": name, "schema": schemas[name], "runs": len(chosen[name])}
+        for place, common in places[name]:
+            here = None if findings is None else ", ".join(findings[name, place.path])
+            rows = _scored(place, len(chosen[name]), here, pdf, common=common)
+            found += [about | row for row in rows]
+    frame = SUSPECT_COLUMNS.from_records(found)
+    return frame.sort_values("score", ascending=False, kind="stable", ignore_index=True)
 
 
-def _of_outputs(frame: pd.DataFrame, outputs: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of some outputs."""
-    keys = ["run", "document"]
-    wanted = pd.MultiIndex.from_frame(outputs[keys])
-    return frame[pd.MultiIndex.from_frame(frame[keys]).isin(wanted)]
-
-
-def _of_document(
-    document: str, schema: str, fields: pd.DataFrame, matches: pd.DataFrame, votes: _Votes
-) -> Iterator[_Suspect]:
-    """Find the suspects of one document; all runs are valid."""
+def _places(
+    fields: pd.DataFrame, matches: pd.DataFrame, votes: _Votes
+) -> Iterator[tuple[_Place, bool]]:
+    """Find the suspected places of a document, and whether they are common in their field."""
     arrays = _arrays(fields, matches)
-    places = Counter(fields.drop_duplicates("path")["field"])
+    sizes = Counter(fields.drop_duplicates("path")["field"])
     of_gold = matches[matches["gold_index"].notna()].drop_duplicates(["path", "gold_index"])
     for path, items in of_gold.groupby("path").size().items():
         if path in arrays:
-            places[f"{arrays[path]['field']}[]"] += items
-    rows = [*_of_fields(fields, arrays, votes), *_of_items(matches, arrays, votes)]
-    many = Counter((row.field, row.kind) for row in rows)
-    for row in rows:
-        count = many[row.field, row.kind]
-        common = count >= _MANY and count >= _LARGE_SHARE * places[row.field]
-        yield _Suspect(document, schema, votes.runs, common, *row)
-
-
-_JUDGE = OfflineJudge()
-#: Score of the offline judge from which two texts mean the same.
-_SAME = 0.7
-
-
-def _check_options(evs: object, dataset: object, min_runs: object, min_share: object) -> None:
-    if not isinstance(evs, Evaluations):
-        raise InputError(
-            f"evs is a {type(evs).__name__}; expected the results of evaluate_runs or "
-            "load_evaluations"
-        )
-    if dataset is not None and not isinstance(dataset, Dataset):
-        raise InputError(
-            f"dataset: pass a Dataset as load_dataset returns it, found {dataset!r:.80}"
-        )
-    if type(min_runs) is not int or min_runs < 1:
-        raise InputError(f"min_runs={min_runs!r}; expected a whole number, 1 or more")
-    is_number = isinstance(min_share, int | float) and not isinstance(min_share, bool)
-    if not is_number or not 0 < min_share <= 1:  # type: ignore[operator]
-        raise InputError(f"min_share={min_share!r}; expected a number in (0, 1]")
-
-
-def _refuse_unknown(documents: Iterable[str], dataset: Dataset) -> None:
-    known = dataset.listing["document"].tolist()
-    for name in documents:
-        if name not in known:
-            raise InputError(
-                f"dataset {dataset.name!r} has no document {name!r}; {nearest(name, known)}"
-            )
+            sizes[f"{arrays[path]['field']}[]"] += items
+    places = [*_of_fields(fields, arrays, votes), *_of_items(matches, arrays, votes)]
+    many = Counter((place.field, place.kind) for place in places)
+    for place in places:
+        count = many[place.field, place.kind]
+        yield place, count >= _MANY and count >= _LARGE_SHARE * sizes[place.field]
 
 
 def _schema_of(evs: Evaluations, dataset: Dataset | None, run: str, document: str) -> Schema:
@@ -307,14 +268,15 @@ def _schema_of(evs: Evaluations, dataset: Dataset | None, run: str, document: st
 # --- votes ------------------------------------------------------------------------------------
 
 
-class _Comparison:
-    """Compares the values of one document by the metrics of a schema's nodes.
+class _Votes:
+    """Compares the values that the runs have for one document, by the metrics of their nodes.
 
-    Results are remembered by the identity of values, so all values are kept alive.
+    Of `runs` outputs, `needed` must agree. Results are remembered by the identity of values, so all
+    values are kept alive.
     """
 
-    def __init__(self, schema: Schema, profile: Profile) -> None:
-        self.schema = schema
+    def __init__(self, schema: Schema, profile: Profile, runs: int, needed: int) -> None:
+        self.schema, self.runs, self.needed = schema, runs, needed
         self._aligner = OptimalAligner.offline(profile)
         self._nodes: dict[str, Node | None] = {}
         self._arrays: dict[int, Node] = {}
@@ -341,34 +303,36 @@ class _Comparison:
     def consensus(self, node: Node, values: Sequence[Any]) -> tuple[Any, int]:
         """Return the value that most values agree with, and how many do."""
         texts = [canonical_unordered(value) for value in values]
-        counts = Counter(texts)
-        distinct = dict(zip(texts, values, strict=True))
-        best: tuple[tuple[float, ...], str] | None = None
+        counts, distinct = Counter(texts), dict(zip(texts, values, strict=True))
+        ranks = {}
         for text in sorted(distinct):
             scores = {
                 other: self.compare(node, distinct[text], distinct[other])
                 for other in distinct
                 if other != text
             }
-            agreeing = sum(n for o, n in counts.items() if o == text or scores[o].matched)
+            agreeing = counts[text] + sum(counts[o] for o, score in scores.items() if score.matched)
             similarity = sum(
                 counts[other] * (1.0 if other == text else scores[other].similarity)
                 for other in distinct
             )
-            rank = (agreeing, counts[text], similarity)
-            if best is None or rank > best[0]:
-                best = rank, text
-        assert best is not None  # noqa: S101 - there is a value
-        return distinct[best[1]], int(best[0][0])
+            ranks[text] = agreeing, counts[text], similarity
+        best = max(ranks, key=lambda text: ranks[text])  # of equal ones the first
+        return distinct[best], ranks[best][0]
 
     def groups(self, array: Node, node: Node, lists: Sequence[list[Any]]) -> list[list[Any]]:
         """Group the items of several lists that are the same; one of each list at most."""
         ordered = sorted(lists, key=len, reverse=True)
         groups = [[item] for item in ordered[0]]
+        stated = array.params_of("array_llm").get("align_threshold")
+        threshold = 0.5 if stated is None else stated
         for items in ordered[1:]:
             firsts, joined = [group[0] for group in groups], set()
             for i, j in self._aligned(node, firsts, items):
-                if self.same(array, node, firsts[i], items[j]):
+                # single fields of the same thing may differ
+                score = self.compare(node, firsts[i], items[j])
+                is_object = isinstance(firsts[i], dict) or isinstance(items[j], dict)
+                if score.matched or (is_object and score.similarity >= threshold):
                     groups[i].append(items[j])
                     joined.add(j)
             groups += [[item] for j, item in enumerate(items) if j not in joined]
@@ -379,29 +343,18 @@ class _Comparison:
         texts = [squash(item) for item in (*missed, *paired) if isinstance(item, str)]
         found = set()
         for j, item in enumerate(items):
-            longest = (
-                max(map(json_text, scalars(item)), key=len, default="")
-                if isinstance(item, dict)
-                else ""
-            )
-            name = squash(longest)
+            parts = scalars(item) if isinstance(item, dict) else ()
+            name = squash(max(map(json_text, parts), key=len, default=""))
             if name and any(name in text for text in texts):
                 found.add(j)
         for i, j in self._aligned(node, missed, items):
-            part = _restricted(items[j], missed[i])
-            if (
-                next(scalars(part), None) is not None
-                and self.compare(node, missed[i], part).matched
-            ):
+            item, gold = items[j], missed[i]
+            if not isinstance(item, dict) or not isinstance(gold, dict):
+                continue
+            part = {key: value for key, value in item.items() if _has_value(gold.get(key))}
+            if _has_value(part) and self.compare(node, gold, part).matched:
                 found.add(j)
         return found
-
-    def same(self, array: Node, node: Node, one: Any, two: Any) -> bool:
-        """Say whether two items are the same thing, though single fields may differ."""
-        score = self.compare(node, one, two)
-        stated = array.params_of("array_llm").get("align_threshold")
-        alike = score.similarity >= (0.5 if stated is None else stated)
-        return score.matched or (alike and (isinstance(one, dict) or isinstance(two, dict)))
 
     def _aligned(self, node: Node, one: list[Any], two: list[Any]) -> list[tuple[int, int]]:
         if id(node) not in self._arrays:
@@ -411,32 +364,29 @@ class _Comparison:
         return self._aligner(self._arrays[id(node)], one, two)
 
 
-class _Votes(NamedTuple):
-    """How the values of a document's runs are compared, their number, and how many must agree."""
-
-    comparison: _Comparison
-    runs: int
-    needed: int
+def _has_value(value: Any) -> bool:
+    """Whether a value has a leaf other than null."""
+    return next(scalars(value), None) is not None
 
 
 def _of_fields(fields: pd.DataFrame, arrays: Mapping[str, Any], votes: _Votes) -> Iterator[_Place]:
     """Find the places that gold leaves empty, or at which the runs agree against it."""
     failing = _failing_rows(fields)
     failing = failing[~failing["path"].isin(arrays)]
-    supporters = _supporters(fields)
+    passed = fields["passed"].fillna(value=False).astype(bool)
+    passes = passed.groupby([fields["path"], fields["run"]]).all()  # all metrics of a field
+    supporters = passes.groupby(level=0).sum()
     for path, rows in failing.groupby("path", sort=False):
-        needed = max(votes.needed, supporters.get(str(path), 0) + 1)
-        if len(rows) < needed:
-            continue
+        needed = max(votes.needed, int(supporters[path]) + 1)
         first = rows.iloc[0]
-        node = votes.comparison.node(first["schema_path"])
-        if node is None:
+        node = votes.node(first["schema_path"])
+        if len(rows) < needed or node is None:
             continue
-        consensus, agreeing = votes.comparison.consensus(node, rows["predicted"].tolist())
-        if agreeing < needed or not _says_something(consensus):
-            continue
-        kind = "differs_from_gold" if first["gold_state"] == "present" else "empty_in_gold"
-        yield _Place(str(path), first["field"], kind, first["gold"], consensus, agreeing)
+        consensus, agreeing = votes.consensus(node, rows["predicted"].tolist())
+        if agreeing >= needed and _says_something(consensus):
+            present = first["gold_state"] == "present"
+            kind = "differs_from_gold" if present else "empty_in_gold"
+            yield _Place(str(path), first["field"], kind, first["gold"], consensus, agreeing)
 
 
 def _failing_rows(fields: pd.DataFrame) -> pd.DataFrame:
@@ -456,21 +406,12 @@ def _failing_rows(fields: pd.DataFrame) -> pd.DataFrame:
     return rows[np.array(of_gold, dtype=bool)]
 
 
-def _supporters(fields: pd.DataFrame) -> dict[str, int]:
-    """Count the runs that pass at each place, by all metrics of the field."""
-    passed = fields["passed"].fillna(value=False).astype(bool)
-    passes = passed.groupby([fields["path"], fields["run"]]).all()
-    return {str(path): int(count) for path, count in passes.groupby(level=0).sum().items()}
-
-
 def _says_something(value: Any) -> bool:
     """Whether a value is more than null, blanks and placeholders."""
-    texts = (isinstance(leaf, str) and _is_blank(leaf) for leaf in scalars(value))
-    return not all(texts)
-
-
-def _is_blank(text: str) -> bool:
-    return not text.strip() or is_placeholder(text)
+    return any(
+        not isinstance(leaf, str) or (leaf.strip() and not is_placeholder(leaf))
+        for leaf in scalars(value)
+    )
 
 
 def _arrays(fields: pd.DataFrame, matches: pd.DataFrame) -> dict[str, dict[str, Any]]:
@@ -488,12 +429,13 @@ def _of_items(
     """Find the items that most runs have and gold lacks; one place if gold has no item at all."""
     for path, rows in matches.groupby("path", sort=False):
         about = arrays.get(str(path))
-        node = about and votes.comparison.node(about["schema_path"])
+        node = about and votes.node(about["schema_path"])
         if not about or not node:
             continue
         array = resolve_union(node, about["gold"], about["predicted"])
         spurious = rows[rows["status"] == "spurious"]
-        if array.kind != "array" or spurious["run"].nunique() < votes.needed:
+        few = spurious["run"].nunique() < votes.needed
+        if array.kind != "array" or array.flattened or few:  # a map of arrays is left out
             continue
         lists = [
             list(zip(items["predicted_index"], items["predicted"], strict=True))
@@ -507,15 +449,12 @@ def _of_items(
         sides = gold["gold"][missed].tolist(), gold["gold"][~missed].tolist()
         new = list(_new_items(array, *sides, lists, votes))
         if len(gold):
+            kind = "item_missing_in_gold"
             for item, agreeing in new:
-                key, value = _keyed(array, item)
-                field = f"{about['field']}[]"
-                kind = "item_missing_in_gold"
-                yield _Place(f"{path}{key}[-]", field, kind, None, value, agreeing)
+                yield _Place(f"{path}[-]", f"{about['field']}[]", kind, None, item, agreeing)
         elif new:
-            agreeing = min(count for _, count in new)
-            value = _joined(array, new)
-            yield _Place(str(path), about["field"], "empty_in_gold", about["gold"], value, agreeing)
+            items, agreeing = [item for item, _ in new], min(count for _, count in new)
+            yield _Place(str(path), about["field"], "empty_in_gold", about["gold"], items, agreeing)
 
 
 def _new_items(
@@ -526,87 +465,51 @@ def _new_items(
     votes: _Votes,
 ) -> Iterator[tuple[Any, int]]:
     """Yield the items that most runs have, and how many; those of ``prefixItems`` by position."""
-    prefix, comparison = len(array.children.prefix), votes.comparison
+    prefix = len(array.children.prefix)
     needed = max(votes.needed, votes.runs // 2 + 1)
     for place in range(prefix + 1):
         node = array.item(place)
         if node is None:
             continue
-        chosen = [
-            [_item(array, item) for at, item in items if min(at, prefix) == place]
-            for items in lists
-        ]
-        groups = [g for g in comparison.groups(array, node, chosen) if len(g) >= needed]
-        items = [comparison.consensus(node, group)[0] for group in groups]
-        known = comparison.known(node, missed, paired, items)
+        chosen = [[item for at, item in items if min(at, prefix) == place] for items in lists]
+        groups = [group for group in votes.groups(array, node, chosen) if len(group) >= needed]
+        items = [votes.consensus(node, group)[0] for group in groups]
+        known = votes.known(node, missed, paired, items)
         for at, (item, group) in enumerate(zip(items, groups, strict=True)):
-            if at not in known and _says_something(_keyed(array, item)[1]):
+            if at not in known and _says_something(item):
                 yield item, len(group)
-
-
-def _item(array: Node, item: Any) -> Any:
-    """Return an item; one of a flattened map of arrays with its key."""
-    return MapItem(*item) if array.flattened else item
-
-
-def _keyed(array: Node, item: Any) -> tuple[str, Any]:
-    """Return the path step of the key above an item of a flattened map, and the item."""
-    return (bracketed(item.key), item.item) if array.flattened else ("", item)
-
-
-def _joined(array: Node, items: list[tuple[Any, int]]) -> Any:
-    """Return an array of items, or a map of arrays."""
-    if not array.flattened:
-        return [item for item, _ in items]
-    entries: dict[str, list[Any]] = defaultdict(list)
-    for item, _ in items:
-        entries[item.key].append(item.item)
-    return dict(entries)
-
-
-def _restricted(item: Any, gold: Any) -> Any:
-    """Return an object without the keys that have no value in gold."""
-    if not isinstance(item, dict) or not isinstance(gold, dict):
-        return None
-    return {
-        key: value for key, value in item.items() if next(scalars(gold.get(key)), None) is not None
-    }
 
 
 # --- evidence -----------------------------------------------------------------------------------
 
-
-def _ranked(found: list[_Suspect], dataset: Dataset | None) -> pd.DataFrame:
-    """Add evidence, findings and score, leave out differences of style, and sort."""
-    by_document: dict[str, list[_Suspect]] = defaultdict(list)
-    for suspect in found:
-        by_document[suspect.document].append(suspect)
-    findings = None if dataset is None else _findings(dataset, by_document)
-    records = []
-    for document, places in by_document.items():
-        index = None if dataset is None else _pdf_text(dataset, document)
-        for place in places:
-            here = None if findings is None else ", ".join(findings[document, place.path])
-            difference = _difference(place)
-            if difference in STYLE and not here and _mean_the_same(place.gold, place.consensus):
-                continue
-            gold_page, of_gold = _evidence(place.gold, index)
-            page, of_consensus = _evidence(place.consensus, index)
-            score = place.agreeing / (place.runs + 1) * (1 + of_consensus - of_gold) / 2
-            detailed = difference in DETAIL and not _is_cut(place.gold, place.consensus)
-            score /= (2 if detailed else 1) * (2 if place.common else 1)
-            records.append(
-                place._asdict()
-                | {"gold_page": gold_page, "consensus_page": page, "findings": here}
-                | {"difference": difference, "score": (1 + score) / 2 if here else score}
-            )
-    frame = SUSPECT_COLUMNS.from_records(records)
-    return frame.sort_values("score", ascending=False, kind="stable", ignore_index=True)
+_JUDGE = OfflineJudge()
+#: Score of the offline judge from which two texts mean the same.
+_SAME = 0.7
 
 
-def _mean_the_same(gold: Any, consensus: Any) -> bool:
-    """Whether the offline judge accepts one value for the other: 1.25 is not 12.5."""
-    return _JUDGE.compare(json_text(gold), json_text(consensus)).score >= _SAME
+def _scored(
+    place: _Place, runs: int, findings: str | None, pdf: PdfText | None, *, common: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the row of a place, with evidence and score; none for a difference of style."""
+    gold, consensus = place.gold, place.consensus
+    is_container = any(isinstance(value, dict | list) for value in (gold, consensus))
+    difference = None if gold is None or is_container else mismatch_kind(gold, consensus)
+    is_style = difference in STYLE and not findings
+    # 1.25 and 12.5 are not the same
+    if is_style and _JUDGE.compare(json_text(gold), json_text(consensus)).score >= _SAME:
+        return
+    gold_page, of_gold = _evidence(gold, pdf)
+    page, of_consensus = _evidence(consensus, pdf)
+    score = place.agreeing / (runs + 1) * (1 + of_consensus - of_gold) / 2
+    detailed = difference in DETAIL and not _is_cut(gold, consensus)
+    score /= (2 if detailed else 1) * (2 if common else 1)
+    yield place._asdict() | {
+        "gold_page": gold_page,
+        "consensus_page": page,
+        "findings": findings,
+        "difference": difference,
+        "score": (1 + score) / 2 if findings else score,
+    }
 
 
 def _is_cut(gold: Any, consensus: Any) -> bool:
@@ -617,25 +520,11 @@ def _is_cut(gold: Any, consensus: Any) -> bool:
     return rest != consensus and gold[-1:].isalnum() and rest[:1].isalnum()
 
 
-def _difference(place: _Suspect) -> str | None:
-    """Return the kind of mismatch of two scalars."""
-    values = place.gold, place.consensus
-    if any(value is None or isinstance(value, dict | list) for value in values):
-        return None
-    return mismatch_kind(*values)
-
-
 def _findings(dataset: Dataset, documents: Iterable[str]) -> dict[tuple[str, str], list[str]]:
     """Return the kinds of findings of the audit by document and path."""
-    kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for document, path, kind in (
-        audit(dataset, documents=documents)
-        .findings[["document", "path", "kind"]]
-        .itertuples(index=False)
-    ):
-        if kind not in kinds[document, path]:
-            kinds[document, path].append(kind)
-    return kinds
+    found = audit(dataset, documents=documents).findings
+    kinds = found.groupby(["document", "path"])["kind"].agg(lambda rows: list(dict.fromkeys(rows)))
+    return defaultdict(list, kinds.to_dict())
 
 
 def _pdf_text(dataset: Dataset, document: str) -> PdfText | None:
