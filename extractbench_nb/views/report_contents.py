@@ -21,7 +21,7 @@ from extractbench_nb.core.schema import MISSING, Node, Schema
 from extractbench_nb.core.values import PATH_STEP, json_type, member
 from extractbench_nb.errors import InputError
 from extractbench_nb.judges import document_hash
-from extractbench_nb.support.wording import document_json
+from extractbench_nb.support.wording import document_json, plural
 
 Record: TypeAlias = dict[str, Any]
 
@@ -366,6 +366,24 @@ def wrong_values(content: Record) -> int:
     others = ("omissions", "hallucinations", "structural", "judge_errors")
     failed = content["outcomes"]["total_failed"]
     return int(failed - sum(content["summary"][name] for name in others))
+
+
+def limits(content: Record) -> list[tuple[str, str]]:
+    """Say what limits the scores: in short, and what follows."""
+    summary, found = content["summary"], []
+    if not content["outcomes"]["total_evaluated"]:
+        found.append(("No field is scored.", "The scores are meaningless."))
+    if content["problem"] is not None:
+        found.append(("The extracted text is not JSON.", content["problem"]))
+    if errors := int(summary["judge_errors"]):
+        share = summary["pass_rate_judged"]
+        judged = "" if share is None else f"; of the fields with a verdict {share:.1%} pass"
+        title = f"{plural(errors, 'field')} without a verdict."
+        found.append((title, f"The pass rate is a lower bound{judged}."))
+    if summary["gold_coverage"] < 1:
+        title = f"The schema declares only {summary['gold_coverage']:.1%} of gold's values."
+        found.append((title, "The others are not scored; the warnings list them."))
+    return found
 
 
 def warning_groups(content: Record) -> list[tuple[tuple[str, str], list[Record]]]:

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -19,7 +18,6 @@ from extractbench_nb.support.wording import (
     accepted_text,
     cut,
     document_json,
-    dollars,
     fitted,
     markdown_cell,
     one_line,
@@ -31,16 +29,16 @@ from extractbench_nb.views.report_contents import (
     COUNTS,
     Record,
     by_status,
+    limits,
     report_content,
     table_sections,
     tables_content,
-    warning_groups,
     wrong_values,
 )
 
 _WIDTH, _TABLE_WIDTH = 80, 120
 #: Most entries of a section in summary.txt.
-_MOST_ARRAYS, _MOST_FAILED, _MOST_METRICS, _MOST_WARNINGS, _MOST_MODELS = 10, 10, 8, 6, 4
+_MOST_ARRAYS, _MOST_FAILED = 10, 10
 _MOST_LINES = 20
 _LONGEST_CELL, _LONGEST_TABLE_CELL = 80, 160
 
@@ -62,7 +60,7 @@ def write_report(result: Any, folder: str | Path, *, losses: pd.DataFrame | None
     -------
     pathlib.Path
         The folder. An evaluation gives report.json, summary.txt, fields.csv, fields.md and
-        report.html; tables give cells.csv and cells.md instead of fields.
+        report.html; tables give cells.csv instead of the fields.
 
     Raises
     ------
@@ -75,7 +73,7 @@ def write_report(result: Any, folder: str | Path, *, losses: pd.DataFrame | None
     >>> from extractbench_nb.construction import compare
     >>> tables = compare("k,a,b\nx,1,2\n", "k,a\nx,3\n", keys="k")
     >>> sorted(path.name for path in write_report(tables, tempfile.mkdtemp()).iterdir())
-    ['cells.csv', 'cells.md', 'report.html', 'report.json', 'summary.txt']
+    ['cells.csv', 'report.html', 'report.json', 'summary.txt']
     """
     folder = Path(folder)
     name = folder.resolve().name or None
@@ -120,7 +118,6 @@ def _table_files(content: Record) -> dict[str, Callable[[], str]]:
         "report.json": lambda: _json_text({**content, **frames}),
         "summary.txt": lambda: _tables_summary(content, sections),
         "cells.csv": lambda: _csv_text(cells.columns, cells.to_numpy().tolist()),
-        "cells.md": lambda: _cells_table(sections),
         "report.html": lambda: pages.tables_page(content, sections),
     }
 
@@ -220,7 +217,7 @@ WHAT WENT WRONG
   Wrong Values: {wrong_values}
   Structural: {summary[structural]:.0f} (a type that neither schema nor gold has)
   Judge Errors: {summary[judge_errors]:.0f} (no verdict)
-{metrics}{judged}
+
 CONFUSION MATRIX (fields and metrics)
 ----------------------------------------
   True Positive: {confusion[true_positive]}, False Positive: {confusion[false_positive]}, \
@@ -234,20 +231,14 @@ COVERAGE (leaves)
   Spurious in Extracted: {coverage[spurious_in_extracted]}
   Required Missing: {coverage[required_missing]}
 
-SCHEMA STATISTICS
-----------------------------------------
-  Total Nodes: {schema_stats[total_nodes]}, Required Keys: {schema_stats[required_keys_count]}, \
-Optional Keys: {schema_stats[optional_keys_count]}
-{types}{rules_text}{warnings_text}
 {rule}
 """
 
 
 def _summary_text(content: Record) -> str:
     """Write ``summary.txt``: one page, at most 80 columns wide."""
-    meta, by_type = content["meta"], sorted(content["schema_stats"]["counts_by_type"].items())
+    meta = content["meta"]
     settings = f"Profile: {meta['profile']}, judge: {meta['judge']}, alignment: {meta['alignment']}"
-    types = wrap("By Type: " + ", ".join(f"{name}: {n}" for name, n in by_type), _WIDTH - 2)
     return _SUMMARY.format_map(
         {
             **content,
@@ -257,14 +248,9 @@ def _summary_text(content: Record) -> str:
             "evaluated": plural(content["outcomes"]["total_evaluated"], "field"),
             "wrong_values": wrong_values(content),
             "confusion": content["outcomes"]["confusion"],
-            "notes": _indented(_notes(content)),
-            "types": _indented(types),
+            "notes": _indented(_line(text) for pair in limits(content) for text in pair),
             "arrays_text": _section("ARRAY BREAKDOWN", _array_lines(content)),
             "failed": _section("FAILED FIELDS (first 10)", _failed(content)),
-            "metrics": _section("PASS RATE BY METRIC", _metrics(content)),
-            "judged": _section("JUDGED FIELDS", _llm(content)),
-            "rules_text": _section("CROSS-FIELD RULES", _rules(content)),
-            "warnings_text": _section("WARNINGS", _warnings(content)),
         }
     )
 
@@ -289,20 +275,6 @@ def _number(value: float | None) -> str:
 
 def _more(hidden: int, what: str) -> Iterable[str]:
     return [f"… {hidden} {what}"] if hidden > 0 else []
-
-
-def _notes(content: Record) -> Iterator[str]:
-    summary = content["summary"]
-    if not content["outcomes"]["total_evaluated"]:
-        yield "No field is scored: the scores are meaningless."
-    if content["problem"] is not None:
-        yield _line(f"The extracted text is not JSON: {content['problem']}")
-    if summary["judge_errors"]:
-        judged = summary["pass_rate_judged"]
-        rate = "none" if judged is None else f"{judged:.1%}"
-        yield f"The pass rate is a lower bound; of the fields with a verdict: {rate}"
-    if summary["gold_coverage"] < 1:
-        yield f"The schema declares only {summary['gold_coverage']:.1%} of gold's values"
 
 
 def _array_lines(content: Record) -> Iterator[str]:
@@ -341,48 +313,6 @@ def _failed(content: Record) -> Iterator[str]:
     yield from _more(len(failed) - _MOST_FAILED, "more in fields.csv")
 
 
-def _metrics(content: Record) -> Iterator[str]:
-    by_metric = sorted(content["outcomes"]["pass_by_metric"].items())
-    for name, counts in by_metric[:_MOST_METRICS]:
-        passed, total = counts["passed"], sum(counts.values())
-        yield _line(name, f": {passed / total:.1%} ({passed}/{total})")
-    yield from _more(len(by_metric) - _MOST_METRICS, "more metrics")
-
-
-def _llm(content: Record) -> Iterator[str]:
-    stats = content["outcomes"]["llm_stats"]
-    if stats is None:
-        return
-    yield (
-        f"Judged Fields: {stats['judged_fields']}, LLM Calls: {stats['call_count']}, "
-        f"Cost: {dollars(stats['cost_usd'])}"
-    )
-    mean, middle = _number(stats["avg_score"]), _number(stats["median_score"])
-    yield f"Avg Score: {mean}, Median Score: {middle}"
-    models = list(stats["by_model"].items())
-    for name, calls in models[:_MOST_MODELS]:
-        counts = f"{calls['calls']} calls ({calls['cached']} cached, {calls['failed']} failed)"
-        yield _line(name, f": {counts}, {calls['requests']} requests")
-    yield from _more(len(models) - _MOST_MODELS, "more models in report.json")
-
-
-def _rules(content: Record) -> Iterator[str]:
-    for row in content["rules"]:
-        paths = ", ".join([*row["paths_gold"], *row["paths_predicted"]][:3])
-        detail = "; ".join(filter(None, [paths, row["message"]]))
-        extracted = row["outcome_predicted"] or "not JSON"
-        outcome = f"gold {row['outcome_gold']}, extracted {extracted}"
-        yield _line(f"{row['rule']}: {outcome}{f' ({detail})' if detail else ''}")
-
-
-def _warnings(content: Record) -> Iterator[str]:
-    groups = warning_groups(content)
-    for (side, kind), warnings in groups[:_MOST_WARNINGS]:
-        paths = ", ".join([w["path"] for w in warnings[:3]] + ["…"] * (len(warnings) > 3))  # noqa: PLR2004
-        yield _line(f"{side} {kind}: {len(warnings)} ({paths})")
-    yield from _more(len(groups) - _MOST_WARNINGS, "more kinds in report.json")
-
-
 # --- built tables -----------------------------------------------------------------------------
 
 #: Title, explanation, cells as text, and the frame itself.
@@ -409,14 +339,3 @@ def _tables_summary(content: Record, sections: Iterable[Section]) -> str:
             lines += [cut(line, _TABLE_WIDTH) for line in text.split("\n")]
         lines += _more(len(cells) - _MOST_LINES, "more in report.json")
     return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-def _cells_table(sections: Iterable[Section]) -> str:
-    """Write ``cells.md``: a Markdown table of the cells that are not right."""
-    cells = next(texts for title, _, texts, _ in sections if title == "Cells")
-    lines = [f"| {' | '.join(cells.columns)} |", "|---" * len(cells.columns) + "|"]
-    lines += [
-        f"| {' | '.join(markdown_cell(text, _LONGEST_TABLE_CELL) for text in row)} |"
-        for row in cells.to_numpy().tolist()
-    ]
-    return "\n".join(lines) + "\n"

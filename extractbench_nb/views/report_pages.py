@@ -16,6 +16,7 @@ from extractbench_nb.views.palette import DARK, LIGHT, css_variables
 from extractbench_nb.views.report_contents import (
     Record,
     by_status,
+    limits,
     warning_groups,
     wrong_values,
 )
@@ -62,7 +63,7 @@ _LONGEST_PATH, _LONGEST_WHY, _LONGEST_MESSAGE = 200, 560, 300
 _IN_ITEM = 160
 _MOST_ITEMS, _MOST_ITEMS_IN_ALL, _MOST_KEYS = 20, 400, 8
 _MOST_ARRAYS, _OPEN_ARRAYS = 60, 3
-_SHOWN_FAILED, _MOST_FAILED, _MOST_FIELDS = 25, 200, 1_000
+_SHOWN_FAILED, _MOST_FAILED = 25, 200
 _MOST_PATHS, _MOST_WARNINGS, _MOST_ROWS = 100, 25, 500
 
 
@@ -189,12 +190,14 @@ def evaluation_page(content: Record) -> str:
     arrays.sort(key=lambda array: array["f1"] or 0.0)
     anchors = {_name(a["path"]): f"array-{n}" for n, a in enumerate(arrays[:_MOST_ARRAYS], 1)}
     sections = [
-        *_alerts(content),
+        *(
+            _e("p.alert", h("b", title), " ", cut(rest, _LONGEST_WHY))
+            for title, rest in limits(content)
+        ),
         _scores(content),
         _outcomes(content),
         _failed_fields(content, anchors),
         _arrays(arrays, anchors) if arrays else None,
-        _all_fields(content),
         _breakdowns(content),
         _coverage(content),
         _rules(content) if content["rules"] else None,
@@ -202,22 +205,6 @@ def evaluation_page(content: Record) -> str:
         _settings(content),
     ]
     return _page(content, content["meta"], "Extraction report", sections)
-
-
-def _alerts(content: Record) -> list[Node]:
-    summary, alerts = content["summary"], []
-    if content["problem"] is not None:
-        problem = f" Nothing in it could be compared: {content['problem']}"
-        alerts.append(("The extracted text is not JSON.", problem))
-    if errors := int(summary["judge_errors"]):
-        problem = " A judge or metric failed there, so the pass rate is a lower bound"
-        if (judged := summary["pass_rate_judged"]) is not None:
-            problem += f"; of the fields with a verdict {judged:.1%} pass"
-        alerts.append((f"{plural(errors, 'field')} without a verdict.", problem + "."))
-    if summary["gold_coverage"] < 1:
-        share = f"The schema declares {summary['gold_coverage']:.1%} of gold’s values."
-        alerts.append((share, " The others are not scored; the warnings list them."))
-    return [_e("p.alert", h("b", title), problem) for title, problem in alerts]
 
 
 def _scores(content: Record) -> Node:
@@ -279,7 +266,7 @@ def _failed_fields(content: Record, anchors: dict[str, str]) -> Node:
     if not failed:
         text = "Every field passes." if rows else "No field is scored: the scores say nothing."
         return _section("Failed fields", _e("p.quiet", text), count=0)
-    cells = [_field_cells(row, anchors, reasons=True) for row in failed[:_MOST_FAILED]]
+    cells = [_field_cells(row, anchors) for row in failed[:_MOST_FAILED]]
     shown, rest = cells[:_SHOWN_FAILED], cells[_SHOWN_FAILED:]
     more = None
     if rest:
@@ -290,21 +277,20 @@ def _failed_fields(content: Record, anchors: dict[str, str]) -> Node:
     return _section("Failed fields", table, more, count=len(failed))
 
 
-def _field_cells(row: Record, anchors: dict[str, str], *, reasons: bool) -> list[Content]:
-    """Make the cells of a field; with its values compared and the reasons, or each by itself."""
+def _field_cells(row: Record, anchors: dict[str, str]) -> list[Content]:
+    """Make the cells of a failed field: its values compared, and the reasons."""
     gold = alone(row["gold_value"], row["gold_state"])
     extracted = alone(row["extracted_value"], row["extracted_state"])
-    if reasons and row["gold_state"] == row["extracted_state"] == "present":
+    if row["gold_state"] == row["extracted_state"] == "present":
         gold, extracted = compared(row["gold_value"], row["extracted_value"])
-    why, counts = [accepted_text(row["accepted_as"])], row["array_breakdown"] or {}
-    if reasons:
-        items = "{matched} matched, {missed_gold} missed, {spurious_pred} spurious"
-        known = counts.get("matched") is not None
-        why = [row["reason"], *why, items.format_map(counts) if known else "", row["reasoning"]]
+    counts = row["array_breakdown"] or {}
+    items = "{matched} matched, {missed_gold} missed, {spurious_pred} spurious"
+    items = "" if counts.get("matched") is None else items.format_map(counts)
+    why = [row["reason"], accepted_text(row["accepted_as"]), items, row["reasoning"]]
     text = cut(" · ".join(part for part in why if part), _LONGEST_WHY)
-    anchor = anchors.get(row["normalized_path"]) if reasons else None
+    anchor = anchors.get(row["normalized_path"])
     name = [_code(row["normalized_path"])]
-    if row["required"] and reasons:
+    if row["required"]:
         name.append(_e("span.tag", "required"))
     outcome = [
         _chip(row["outcome"], _OUTCOMES[row["outcome"]][0]),
@@ -314,15 +300,6 @@ def _field_cells(row: Record, anchors: dict[str, str], *, reasons: bool) -> list
     metric = _e("small.metric", cut(row["metric_id"], _LONGEST_PATH))
     values = _value(gold, "del"), _value(extracted, "ins")
     return [[name, metric], _number(row["score"]), outcome, *values]
-
-
-def _all_fields(content: Record) -> Node:
-    rows = content["field_outcomes"]
-    cells = [_field_cells(row, {}, reasons=False) for row in rows[:_MOST_FIELDS]]
-    table = _table(_FIELD_COLUMNS, cells, "All fields")
-    hidden = _more(len(rows) - _MOST_FIELDS, "fields.csv")
-    folded = h("details", h("summary", "Show the table"), table, hidden)
-    return _section("All fields", folded, count=len(rows))
 
 
 def _arrays(arrays: Sequence[Record], anchors: dict[str, str]) -> Node:

@@ -173,8 +173,8 @@ def test_light_and_dark_differ_and_are_drawn(plain_page: Path, open_file: Any) -
 
 def test_without_javascript(plain_page: Path, open_file: Any) -> None:
     opened = open_file(plain_page, java_script_enabled=False)
-    summary = opened.page.locator("#all-fields + details > summary")
-    cell = opened.page.locator("section[aria-labelledby=all-fields] table th code").first
+    folded = opened.page.locator("section[aria-labelledby=coverage] details").first
+    summary, cell = folded.locator("summary"), folded.locator("li code").first
     assert not cell.is_visible()
     summary.click()
     assert cell.is_visible()
@@ -239,6 +239,6 @@ def test_names_for_those_who_do_not_see(sample: Path, open_file: Any) -> None:
 def test_print_shows_what_is_folded(plain_page: Path, open_file: Any) -> None:
     page = open_file(plain_page).page
     page.emulate_media(media="print")
-    cell = page.locator("section[aria-labelledby=all-fields] table th code").first
+    cell = page.locator("section[aria-labelledby=coverage] details li code").first
     assert cell.bounding_box()["height"] > 0
     assert page.locator("nav").bounding_box() is None

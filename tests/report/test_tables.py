@@ -18,7 +18,7 @@ from extractbench_nb.construction.table_dataset import load
 
 GOLD = "name,n,unit\na,1,kg\nb,2,kg\n"
 PREDICTED = "name,n\na,7\nc,<script>alert(1)</script>\n"
-FILES = ["cells.csv", "cells.md", "report.html", "report.json", "summary.txt"]
+FILES = ["cells.csv", "report.html", "report.json", "summary.txt"]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_a_comparison_with_its_losses(tmp_path: Path) -> None:
     assert [recall[k] for k in ("of", "columns", "rows", "cells", "right")] == [4, 1, 2, 1, 0]
     for title in ("WHERE POINTS WERE LOST (2)", "COLUMNS (2)", "ROWS (3)"):
         assert title in files["summary.txt"]
-    assert "<script>" not in files["report.html"] + files["cells.md"]
+    assert "<script>" not in files["report.html"]
     assert "&lt;script&gt;alert(1)" in files["report.html"]
     assert [row["path"] for row in report["cells"]] == tables.cells["path"].tolist()
     rows = list(csv.DictReader(files["cells.csv"].splitlines()))
