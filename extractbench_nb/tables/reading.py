@@ -27,6 +27,7 @@ from extractbench_nb.tables.table_formats import (
     begins_as_html,
     check_size,
     has_cell_tag,
+    left_out,
     looks_like_html,
     looks_like_markdown,
     mended,
@@ -41,35 +42,32 @@ from extractbench_nb.tables.table_formats import (
 _GREAT = 1e21
 
 
-def text_of(value: Any, *, only_day: bool = False) -> str:
+_MIDNIGHT = re.compile(r"(?<=T)00:00:00(?!\.)")
+
+
+def text_of(value: Any) -> str:
     """Write one value as the text of a cell: 1.0 as 1, dates in ISO form, containers as JSON."""
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, dict | list | tuple | np.ndarray):
-        with suppress(RecursionError):  # values nested too deep are written unchanged
-            value = _json_value(value)
-        return canonical(value)
-    if _is_missing(value):
-        return ""
-    plain = _python_value(value)
-    if isinstance(plain, float | np.floating) and _is_whole(plain):
-        return str(int(plain))
-    if isinstance(plain, date | time):
-        text = plain.isoformat()
-        return text.partition("T")[0] if only_day and isinstance(plain, datetime) else text
-    return canonical(plain) if isinstance(plain, int) else str(plain)
+    with suppress(RecursionError):  # values nested too deep are written unchanged
+        value = _json_value(value)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return str(value) if isinstance(value, float) else canonical(value)
 
 
 def texts_of(values: Iterable[Any]) -> list[str]:
     """Write the values of a column; times are left out if all of them are midnight."""
     column = list(values)
-    moments = (_python_value(v) if isinstance(v, np.datetime64) else v for v in column)
-    has_time = any(
-        moment.time() != time.min or getattr(moment, "nanosecond", 0)
-        for moment in moments
-        if isinstance(moment, datetime) and not _is_missing(moment)
-    )
-    return [text_of(value, only_day=not has_time) for value in column]
+    texts = list(map(text_of, column))
+    are_moments = [isinstance(value, datetime | np.datetime64) for value in column]
+    moments = [text for text, is_moment in zip(texts, are_moments, strict=True) if is_moment]
+    if any("T" in text and not _MIDNIGHT.search(text) for text in moments):
+        return texts
+    return [
+        text.partition("T")[0] if is_moment else text
+        for text, is_moment in zip(texts, are_moments, strict=True)
+    ]
 
 
 def texts_of_rows(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
@@ -78,42 +76,26 @@ def texts_of_rows(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
     return [list(texts[: len(row)]) for row, texts in zip(rows, columns, strict=False)]
 
 
-def _is_whole(number: Any) -> bool:
-    return bool(number.is_integer() and abs(number) < _GREAT)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or bool(pd.api.types.is_scalar(value) and pd.isna(value))
-
-
-def _python_value(value: Any) -> Any:
-    """Return the Python or pandas value of a NumPy scalar or a time span."""
-    if isinstance(value, np.bool_ | np.integer):
-        return value.item()
-    if isinstance(value, np.datetime64 | timedelta | np.timedelta64):
-        convert: Any = pd.Timestamp if isinstance(value, np.datetime64) else pd.Timedelta
-        try:
-            return convert(value)
-        except ValueError:  # beyond the range of pandas
-            return str(value)
-    return value
-
-
 def _json_value(value: Any) -> Any:
-    """Convert a value or the contents of a container to JSON values, as in `text_of`."""
+    """Convert a value, or the contents of a container, to JSON values; others to texts."""
     if isinstance(value, dict):
         return {key: _json_value(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return _json_value(value.tolist())
+    if isinstance(value, np.ndarray | np.bool_ | np.integer):
+        value = value.tolist()
     if isinstance(value, list | tuple):
         return [_json_value(item) for item in value]
-    if isinstance(value, str | int) or _is_missing(value):
-        return None if _is_missing(value) else value
-    plain = _python_value(value)
-    if isinstance(plain, float | np.floating):
-        number = float(str(plain))  # a float32 keeps its digits: 0.1, not 0.10000000149
-        return int(number) if _is_whole(number) else number
-    return plain if isinstance(plain, int) else text_of(plain)
+    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)):
+        return None
+    if isinstance(value, float | np.floating):
+        number = float(str(value))  # a float32 keeps its digits: 0.1, not 0.10000000149
+        return int(number) if number.is_integer() and abs(number) < _GREAT else number
+    if isinstance(value, np.datetime64 | timedelta | np.timedelta64):
+        convert: Any = pd.Timestamp if isinstance(value, np.datetime64) else pd.Timedelta
+        with suppress(ValueError):  # beyond the range of pandas
+            value = convert(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return value if isinstance(value, str | int) else str(value)
 
 
 _CELL_KEYS = ("row_nums", "column_nums")
@@ -330,14 +312,6 @@ _LABELS = {
 _MOST_GUESSED = 10_000
 
 
-def answer_in(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return a text without the thoughts before it and the tags around its answer, and notes."""
-    found = _THOUGHTS.match(text)
-    rest = text[found.end() :] if found else text
-    _, tag, after = rest.rpartition("<answer>")
-    return after.partition("</answer>")[0] if tag else rest, ("thoughts left out",) * bool(found)
-
-
 def _seen_in_fences(text: str, name: str) -> Seen | None:
     """Find the table in code fences; doubtful fences count only if no other has a table."""
     parts = [(found["label"].lower(), found["inside"]) for found in _FENCE.finditer(text)]
@@ -367,14 +341,7 @@ def _is_bracketed(text: str) -> bool:
 
 def _is_table(label: str, seen: Seen) -> bool:
     """Whether the content of a fence is a table: not code, nor JSON without an array."""
-    if label and label not in _LABELS:
-        return False
-    if seen.kind != "json":
-        return True
-    try:
-        return "[" in seen.text and bool(array_in(seen.text, "text", "table"))
-    except InputError:
-        return False
+    return (not label or label in _LABELS) and (seen.kind != "json" or "[" in seen.text)
 
 
 def _seen(text: str) -> Seen | None:
@@ -404,7 +371,7 @@ def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
     """Return the JSON values that follow one another in a text, and notes."""
     beginning = None if _JSON.match(text) else _JSON_LINE.search(text)
     start = beginning.start("json") if beginning else 0
-    notes = _left_out("before", text[:start])
+    notes = left_out("before", "JSON", text[:start])
     values: list[Any] = []
     try:
         stop = _decode(text, start, values)
@@ -419,12 +386,7 @@ def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
         return mended, (*notes, "JSON mended")
     except (RecursionError, ValueError) as error:
         raise InputError(f"{where} is not readable JSON: {error}") from None
-    return values, (*notes, *_left_out("after", text[stop:]))
-
-
-def _left_out(where: str, text: str) -> tuple[str, ...]:
-    bare = text.strip()
-    return (f"left out {where} the JSON: {one_line(bare, 60)!r}",) if bare else ()
+    return values, (*notes, *left_out("after", "JSON", text[stop:]))
 
 
 def _decode(text: str, place: int, values: list[Any]) -> int:
@@ -455,15 +417,14 @@ def _repaired(text: str) -> list[Any]:
     return []
 
 
-#: Formats of texts, files and lists.
-TABLE_FORMATS = ("cells", "csv", "html", "json", "markdown", "records")
+#: Formats of texts and files.
+TABLE_FORMATS = ("csv", "html", "json", "markdown")
 
 #: Formats of files by the suffix of their names.
 _OF_FILES = {".htm": "html"} | {
     f".{label}": kind for label, kind in _LABELS.items() if label not in ("markdown", "xml")
 }
 _SINGLE = (bytes, bytearray, Cell)
-_LISTS = ("cells", "records")
 
 
 def read_table(
@@ -490,10 +451,10 @@ def read_table(
         the name of a file. A file with such a text in UTF-8: ``.html``, ``.csv``, ``.tsv``,
         ``.md``, ``.json``, ``.jsonl``.
     format : str, optional
-        ``cells``, ``csv``, ``html``, ``json``, ``markdown`` or ``records``. By default recognised
-        by the file's name, the label of a code fence, or the text: JSON by its beginning, HTML by
-        a tag of tables or rows, Markdown by the row of dashes, CSV by records with the same number
-        of fields that are not sentences.
+        Format of a text or file: ``csv``, ``html``, ``json`` or ``markdown``. By default
+        recognised by the file's name, the label of a code fence, or the text: JSON by its
+        beginning, HTML by a tag of tables or rows, Markdown by the row of dashes, CSV by records
+        with the same number of fields that are not sentences.
     name : str, optional
         Name of the table in error messages.
     tidy : bool, optional
@@ -544,22 +505,22 @@ def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # no
     if isinstance(given, str):
         seen = _seen_text(given.removeprefix("\ufeff"), format, name)
         return _of_seen(seen, f"{name} text", name, tidy)
+    kind = type(given).__name__
+    if format is not None:
+        raise InputError(
+            f"{name} is {kind}, and format is {format!r}; a format is for texts and files"
+        )
     if isinstance(given, Table | pd.DataFrame):
-        if format is not None:
-            raise InputError(
-                f"{name} is {type(given).__name__}, and format is {format!r}; "
-                "a format is for texts, files and lists"
-            )
         return given if isinstance(given, Table) else table_of_frame(given, name)
     if isinstance(given, Mapping):
-        return _of_list(items_of_object(given, name, type(given).__name__), format, name)
+        return _of_list(items_of_object(given, name, kind), name)
     is_single = isinstance(given, np.ndarray) and given.ndim == 0
     if is_single or not isinstance(given, Iterable) or isinstance(given, _SINGLE):
         raise InputError(
-            f"{name} is {type(given).__name__}; expected a list of cells, of records or of rows, "
-            "an HTML, CSV, Markdown or JSON text, a DataFrame, or a pathlib.Path of a file"
+            f"{name} is {kind}; expected a list of cells, of records or of rows, an HTML, CSV, "
+            "Markdown or JSON text, a DataFrame, or a pathlib.Path of a file"
         )
-    return _of_list(list(given), format, name)
+    return _of_list(list(given), name)
 
 
 def _seen_file(path: Path, format: str | None, name: str) -> Seen:  # noqa: A002
@@ -575,7 +536,12 @@ def _seen_file(path: Path, format: str | None, name: str) -> Seen:  # noqa: A002
 
 
 def _seen_text(text: str, format: str | None, name: str) -> Seen:  # noqa: A002
-    answer, notes = answer_in(text)
+    thoughts = _THOUGHTS.match(text)
+    answer = text[thoughts.end() :] if thoughts else text
+    notes = ("thoughts left out",) if thoughts else ()
+    _, tag, after = answer.rpartition("<answer>")
+    if tag:
+        answer = after.partition("</answer>")[0]
     if format is not None:
         if format not in ("html", "markdown"):  # of a text with one code fence, what is in it
             parts = _FENCE.findall(answer)
@@ -603,14 +569,12 @@ def _of_seen(seen: Seen, where: str, name: str, tidy: bool) -> Table:
     else:
         items, found = array_in(text, where, name)
         notes = (*notes, *found)
-        table = _of_list(items, None if kind == "json" else kind, name)
+        table = _of_list(items, name)
     return replace(table, notes=(*notes, *table.notes)) if notes else table
 
 
-def _of_list(items: list[Any], format: str | None, name: str) -> Table:  # noqa: A002
-    if format is not None and format not in _LISTS:
-        raise InputError(f"{name} is a list, and format is {format!r}; {nearest(format, _LISTS)}")
-    kind = format or _kind(items)
+def _of_list(items: list[Any], name: str) -> Table:
+    kind = _kind(items)
     if kind == "records":
         return read_records(items, name=name)
     return read_rows(items, name) if kind == "rows" else table_of_cells(items, name)

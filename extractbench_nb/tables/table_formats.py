@@ -34,6 +34,12 @@ def check_size(rows: int, columns: int, name: str) -> None:
         )
 
 
+def left_out(where: str, what: str, text: str) -> tuple[str, ...]:
+    """Return a note on the text before or after what was read; none if there is none."""
+    bare = text.strip()
+    return (f"left out {where} the {what}: {one_line(bare, 60)!r}",) if bare else ()
+
+
 def table_of_rows(rows: Sequence[Sequence[str]], name: str, notes: Sequence[str] = ()) -> Table:
     """Make a table of texts, of which the first row is the header; rows may differ in length."""
     check_size(len(rows), max(map(len, rows), default=0), name)
@@ -89,11 +95,6 @@ def _filled(cells: list[Cell], grid: Indices, notes: list[str]) -> list[Cell]:
 
 #: Largest spans of the HTML standard, to which larger ones are clipped.
 _MOST = {"colspan": 1000, "rowspan": 65534}
-_TAKEN = {
-    ("colspan", 0): "1",
-    ("rowspan", 0): "all of the row group",
-    ("rowspan", _MOST["rowspan"]): "all rows below",
-}
 _ROW_GROUPS = ("thead", "tbody", "tfoot")
 _UNSEEN = ("script", "style", "template")
 #: Elements that begin and end a piece of text; all others are inline.
@@ -348,17 +349,19 @@ def _placed(found: _Parsed, name: str) -> list[tuple[_Lines, _Lines]]:
 
 
 def _span(cell: _Open, key: str, column: int, notes: list[str]) -> int:
-    """Read a span by the HTML standard: 1 if it is not a number, clipped if it is too large."""
+    """Read a span by the HTML standard: 1 if it is not a number, clipped if it is too large.
+
+    A rowspan of 0 is all of the row group, a colspan of 0 is 1.
+    """
     if key not in cell.spans:
         return 1
     value, most = cell.spans[key], _MOST[key]
     match = _NUMBER.match(value)
     written = int(match[1].lstrip("0")[:9] or 0) if match else 1
     number = min(written, most)
-    if not number or written > most or match is None or match.end() < len(value.rstrip()):
-        taken = _TAKEN.get((key, number), str(number))
+    if written > most or match is None or match.end() < len(value.rstrip()):
         where = f"row {cell.row}, column {column}"
-        notes.append(f"{where}: {key} {one_line(value, 20)!r} taken as {taken}")
+        notes.append(f"{where}: {key} {one_line(value, 20)!r} taken as {number}")
     return number
 
 
@@ -418,11 +421,7 @@ def _seen_by(lines: list[str], text: str, delimiter: str) -> Seen | None:
     if count < 2 or share <= 0.5 or _is_prose(lines[first:stop], delimiter):  # noqa: PLR2004
         return None
     parts = (("before", lines[:first]), ("after", lines[stop:]))
-    notes = (
-        f"left out {where} the records: {one_line(' '.join(filter(str.strip, part)).strip(), 60)!r}"
-        for where, part in parts
-        if any(part)
-    )
+    notes = [note for where, part in parts for note in left_out(where, "records", " ".join(part))]
     return Seen("csv", text, tuple(notes), delimiter)
 
 
@@ -568,9 +567,7 @@ def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
     rows, used, note = tables[0]
     notes = [note] if note else []
     for where, part in (("before", lines[: used[0]]), ("after", lines[used[-1] + 1 :])):
-        words = " ".join(line.strip() for line in part if _has_words(line))
-        if words:
-            notes.append(f"left out {where} the table: {one_line(words, 60)!r}")
+        notes += left_out(where, "table", " ".join(filter(_has_words, part)))
     if tidy:
         rows = [list(map(_shown, row)) for row in rows]
     return table_of_rows(rows, name, notes)

@@ -22,7 +22,6 @@ def test_cells() -> None:
     assert read_table([CELL, Cell((0,), (1,), "b")]).texts == [["a", "b"]]
     assert read_table(cell for cell in [CELL]).texts == [["a"]]
     assert read_table([]).grid.shape == (1, 0)
-    assert read_table([], format="cells").grid.shape == (1, 0)
 
 
 FILES = {
@@ -50,8 +49,6 @@ def test_the_format_may_be_told(tmp_path: Path) -> None:
     assert read_table(path, format="csv").texts == [["a", "b"], ["1", "2"]]
     assert read_table("<td>,b", format="csv").texts == [["<td>", "b"]]
     assert read_table("one field", format="csv").texts == [["one field"]]
-    path.write_text('[{"row_nums": 1}]', encoding="utf-8")
-    assert read_table(path, format="records").texts == [["row_nums"], ["1"]]
 
 
 BAD_FILES = {
