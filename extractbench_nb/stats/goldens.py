@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -31,25 +31,10 @@ class GoldenError(AssertionError):
     """An output is worse than the baseline of its golden case, or there is no baseline."""
 
 
-class _Node(NamedTuple):
-    """A counted row of ``fields``: what a baseline keeps of it."""
-
-    path: str
-    metric: str
-    outcome: str
-    score: float | None
-    predicted: Any
-
-    @property
-    def is_perfect(self) -> bool:
-        return self.score == 1 and self.outcome in _GOOD
-
-    def __str__(self) -> str:
-        score = "" if self.score is None else f" {self.score:.3g}"
-        return f"{self.outcome}{score}"
-
-
 _GOOD = ("correct", "both_absent")
+#: Columns of ``fields`` that a baseline keeps.
+_KEPT = ["path", "metric", "outcome", "score", "predicted"]
+_Row = dict[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,11 +135,21 @@ class GoldenCase:
         if self.update:
             self._write(ev, about)
             return ev
-        improved, problems = self._compared(ev, about)
+        stored = self._stored(about)
+        problems, improved = [], False
+        for row in _rows(ev):
+            same = stored[row["path"], row["metric"]]
+            before = same.pop(0) if same else None  # passed with a score of 1
+            score, best = row["score"], 1.0 if before is None else before["score"]
+            was_good = before is None or before["outcome"] in _GOOD
+            is_lost = was_good and row["outcome"] not in _GOOD  # may have the same score
+            if score is None or score < best - SAME or is_lost:
+                problems.append((before, row))
+            improved |= score is not None and score > best + SAME
         self.record(f"{self.name}.regressed", len(problems))
         if problems:
             raise GoldenError(self._message(ev, problems))
-        if improved:
+        if improved or any(stored.values()):
             self.record("golden_improved", self.name)
         return ev
 
@@ -178,24 +173,26 @@ class GoldenCase:
         if ev.inputs.problem is not None:
             problem = f"not JSON, so it is no baseline: {one_line(ev.inputs.problem, 200)}"
             raise GoldenError(f"golden case {self.name!r}: the output is {problem}")
-        nodes = [node for node in _nodes(ev) if not node.is_perfect]
-        if any(node.score is None for node in nodes):
+        rows = [row for row in _rows(ev) if row["score"] != 1 or row["outcome"] not in _GOOD]
+        if any(row["score"] is None for row in rows):
             raise GoldenError(
                 f"golden case {self.name!r}: a judge gave no verdict; a baseline needs all of them"
             )
+        for row in rows:  # arrays are too long
+            is_array = isinstance(row["predicted"], list)
+            row["predicted"] = None if is_array else document_json(row["predicted"])
         content = {
             "format": _FORMAT,
             **about,
             "scores": {name: round(float(ev.summary[name]), 6) for name in MEASURES},
-            # all other counted fields pass with a score of 1
-            "fields": [node._asdict() | {"predicted": _kept(node.predicted)} for node in nodes],
+            "fields": rows,  # all other counted fields pass with a score of 1
         }
         text = json.dumps(content, indent=1, ensure_ascii=True) + "\n"
         write_texts({self.folder / BASELINE: text})
         self.record("golden_updated", self.name)
 
-    def _stored(self, about: dict[str, Any]) -> dict[tuple[str, str], list[_Node]]:
-        """Read the nodes of the baseline, and refuse one that was made from other inputs."""
+    def _stored(self, about: dict[str, Any]) -> dict[tuple[str, str], list[_Row]]:
+        """Read the rows of the baseline, and refuse one that was made from other inputs."""
         __tracebackhide__ = True
         path = self.folder / BASELINE
         if not path.is_file():
@@ -213,53 +210,40 @@ class GoldenCase:
                 raise GoldenError(
                     f"golden case {self.name!r}: the baseline was made with {other}; {_UPDATE}"
                 )
-        nodes = defaultdict(list)
+        rows = defaultdict(list)
         try:
             for row in stored["fields"]:
-                node = _Node(**{**row, "score": float(row["score"])})
-                nodes[node.path, node.metric].append(node)
+                known = {name: row[name] for name in _KEPT} | {"score": float(row["score"])}
+                rows[known["path"], known["metric"]].append(known)
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{str(path)!r} is damaged; {_UPDATE}") from None
-        return nodes
+        return rows
 
-    def _compared(
-        self, ev: Evaluation, about: dict[str, Any]
-    ) -> tuple[bool, list[tuple[_Node | None, _Node]]]:
-        """Return whether a node improved, and those that got worse with what they were."""
-        __tracebackhide__ = True
-        was = self._stored(about)
-        worse, improved = [], False
-        for node in _nodes(ev):
-            same = was[node.path, node.metric]
-            before = same.pop(0) if same else None
-            score = 1.0 if before is None else before.score or 0.0
-            was_good = before is None or before.outcome in _GOOD
-            is_lost = was_good and node.outcome not in _GOOD  # may have the same score
-            if node.score is None or node.score < score - SAME or is_lost:
-                worse.append((before, node))
-            improved |= node.score is not None and node.score > score + SAME
-        return improved or any(was.values()), worse
-
-    def _message(self, ev: Evaluation, problems: list[tuple[_Node | None, _Node]]) -> str:
+    def _message(self, ev: Evaluation, problems: list[tuple[_Row | None, _Row]]) -> str:
         """Name the fields that got worse, with gold, the stored value and the new one."""
-        unknown = sum(node.score is None for _, node in problems)
+        unknown = sum(row["score"] is None for _, row in problems)
         counts = [f"{plural(len(problems) - unknown, 'field')} worse than the baseline"]
         counts += [f"{plural(unknown, 'field')} without a verdict"] * bool(unknown)
         lines = [f"golden case {self.name!r}: {', '.join(counts)}"]
         if ev.inputs.problem is not None:
             lines.append(f"  the output is not JSON: {one_line(ev.inputs.problem, 200)}")
         gold = dict(zip(ev.fields["path"], ev.fields["gold"], strict=True))
-        for before, node in problems[:_MOST]:
-            new = node.outcome == "hallucination"  # where gold has nothing
-            was = str(before) if before is not None else "absent" if new else "correct 1"
-            lines.append(f"  {one_line(node.path, _LONGEST)}: was {was}, is {node}")
-            values = {"gold": gold[node.path], "is": node.predicted}
+        for before, row in problems[:_MOST]:
+            new = row["outcome"] == "hallucination"  # where gold has nothing
+            was = _verdict(before) if before is not None else "absent" if new else "correct 1"
+            lines.append(f"  {one_line(row['path'], _LONGEST)}: was {was}, is {_verdict(row)}")
+            values = {"gold": gold[row["path"]], "is": row["predicted"]}
             if before is not None:
-                values["was"] = before.predicted
+                values["was"] = before["predicted"]
             lines.extend(f"    {name:<4} {_text(value)}" for name, value in values.items())
         if len(problems) > _MOST:
             lines.append(f"  ... {len(problems) - _MOST} more")
         return "\n".join([*lines, f"If this is intended: {_UPDATE}"])
+
+
+def _verdict(row: _Row) -> str:
+    """Write outcome and score of a row."""
+    return row["outcome"] if row["score"] is None else f"{row['outcome']} {row['score']:.3g}"
 
 
 def _read(path: Path, what: str) -> Any:
@@ -271,16 +255,10 @@ def _read(path: Path, what: str) -> Any:
         raise error.with_traceback(None) from None
 
 
-def _nodes(ev: Evaluation) -> Iterator[_Node]:
+def _rows(ev: Evaluation) -> list[_Row]:
     fields = ev.fields
-    for row in fields[fields["counted"]].to_dict("records"):
-        score = None if pd.isna(row["score"]) else float(row["score"])
-        yield _Node(row["path"], row["metric"], row["outcome"], score, row["predicted"])
-
-
-def _kept(value: Any) -> Any:
-    """Return what a baseline keeps of a value: arrays are too long."""
-    return None if isinstance(value, list) else document_json(value)
+    rows: list[_Row] = fields.loc[fields["counted"], _KEPT].to_dict("records")
+    return [row | {"score": None if pd.isna(row["score"]) else row["score"]} for row in rows]
 
 
 def _text(value: Any) -> str:
