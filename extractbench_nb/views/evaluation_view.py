@@ -574,7 +574,7 @@ class EvaluationView(View):
                     h("tr", h("td", self._detail(row), colspan=5), key=f"detail {row.Index}")
                 )
         heads = [
-            h("th", self._head_of(name), scope="col", cls="xb-num" if name == "score" else None)
+            h("th", name, scope="col", cls="xb-num" if name == "score" else None)
             for name in ("outcome", "path", "gold", "predicted", "score")
         ]
         closes = "close" if self._chosen != _NONE else None
@@ -591,21 +591,6 @@ class EvaluationView(View):
             ui.more(rest, f"rows; {self._variable}.fields has them all", static=True),
             ui.code(self._code, self._variable),
             id="rows",
-        )
-
-    def _head_of(self, name: str) -> Node | str:
-        if name not in ORDERS:
-            return name
-        words, _ = ORDERS[name]
-        pressed = "true" if self.sort == name else "false"
-        order = "failures" if self.sort == name else name
-        return ui.button(
-            f"{name} ▾" if self.sort == name else name,
-            "set:sort",
-            order,
-            keep=True,
-            aria_pressed=pressed,
-            title=f"Sort {words}",
         )
 
     def _row(self, row: Any, *, chosen: bool, live: bool) -> Node:

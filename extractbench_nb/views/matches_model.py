@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -30,7 +30,6 @@ STATUSES = ("matched", "partial", "missed", "spurious")
 #: Orders of rows that a user can choose.
 ORDERS = {
     "pairs": "pairs in gold's order, spurious last",
-    "gold": "gold's order, spurious in between",
     "predicted": "predicted order, missed last",
     "similarity": "least alike first",
     "failing": "failing first",
@@ -71,8 +70,6 @@ def counted(rows: Iterable[Row]) -> dict[str, int]:
 
 def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
     """Sort rows by one of `ORDERS`."""
-    if sort == "gold":
-        return sorted(rows, key=_gold_order(rows))
     sides = (1, 0) if sort == "predicted" else (0, 1)
     rows = sorted(rows, key=lambda row: [_last(row.pair[side]) for side in sides])
     if sort == "similarity":
@@ -82,23 +79,6 @@ def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
 
 def _last(number: float | None) -> tuple[bool, float]:
     return number is None, number or 0
-
-
-def _gold_order(rows: Sequence[Row]) -> Callable[[Row], tuple[int, int]]:
-    partners = {r.predicted_index: r.gold_index for r in rows if r.is_pair}
-    last = -1
-    after: dict[int | None, int] = {}
-    for at in sorted(r.predicted_index for r in rows if r.predicted_index is not None):
-        partner = partners.get(at)
-        last = last if partner is None else partner
-        after[at] = last
-
-    def key(row: Row) -> tuple[int, int]:
-        if row.gold_index is not None:
-            return row.gold_index, -1
-        return after[row.predicted_index], row.predicted_index or 0
-
-    return key
 
 
 def filtered(rows: Iterable[Row], status: str = "", text: str = "") -> list[Row]:
@@ -398,7 +378,7 @@ _RATIOS = ("precision", "recall", "f1", "score")
 _HEADS = ("gold", "predicted", *STATUSES, "precision", "recall", "F1", "score", "passes")
 
 
-#: Sorting a frame as `ordered` does; the order ``gold`` depends on the pairs.
+#: Sorting a frame as `ordered` does.
 SORTED = {
     "pairs": '.sort_values(["gold_index", "predicted_index"])',
     "predicted": '.sort_values(["predicted_index", "gold_index"])',

@@ -53,9 +53,8 @@ class MatchesView(View):
     text : str
         What one of the two items must contain, in any case of letters.
     sort : str
-        The order: ``pairs`` in gold's order and spurious items last, ``gold`` with spurious items
-        where they are in the prediction, ``predicted``, ``similarity`` with the least alike pair
-        first, ``failing`` first.
+        The order: ``pairs`` in gold's order and spurious items last, ``predicted``, ``similarity``
+        with the least alike pair first, ``failing`` first.
     page : int
         The page of rows that is shown, from 0.
     """
@@ -458,7 +457,7 @@ class MatchesView(View):
         left_out = (f"… {shown['more']:,} more fields. " if shown["more"] else "") + (
             f"Absent on both sides: {shown['absent']:,}." if shown["absent"] else ""
         )
-        code = self._code("", {}, [row])
+        code = self._code(None, {}, [row])
         return h(
             "div",
             h("p", shown["note"]) if shown["note"] else None,
@@ -501,10 +500,10 @@ class MatchesView(View):
 
         At other thresholds than those declared, `matches` of this view has the rows.
         """
-        sort = "gold" if self.text.strip() else self.sort  # these rows are known by their labels
+        sort = None if self.text.strip() else self.sort  # these rows are known by their labels
         return self._code(sort, {"status": self.status} if self.status else {}, self._listed)
 
-    def _code(self, sort: str, conditions: dict[str, str], rows: Sequence[model.Row]) -> str:
+    def _code(self, sort: str | None, conditions: dict[str, str], rows: Sequence[model.Row]) -> str:
         labels = self._places(rows)
         source, frame = "view.matches", self.matches
         if not self._board.values:
@@ -514,7 +513,7 @@ class MatchesView(View):
             conditions = {"path": self._board.path, **conditions}
         terms = [ui.equal_term(frame, column, [name]) for column, name in conditions.items()]
         by_label = f".loc[{labels}]"
-        if sort not in model.SORTED:
+        if sort is None:
             return source + by_label
         return ui.selection_code(source, terms, by_label, model.SORTED[sort])
 

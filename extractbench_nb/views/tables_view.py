@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 import traitlets
 
@@ -341,7 +340,6 @@ class TableView(TwoTables):
             table,
             ui.more(hidden, "characters"),
             ui.button("Show all", "whole") if hidden and self._limit < MOST else None,
-            h("p", others) if (others := _others(found, side, *places[side])) else None,
             cls="xb-pair",
             role="region",
             aria_label="Chosen cell",
@@ -392,20 +390,3 @@ def _why_alone(found: Comparison, side: int, row: int, column: int) -> str:
     alone = [f"{name} {at}" for name, every, at in lines if at not in found.partners(every, side)]
     verb = "has" if len(alone) == 1 else "have"
     return f"No partner: {' and '.join(alone)} {verb} none in the {SIDES[1 - side]} table."
-
-
-def _others(found: Comparison, side: int, row: int, column: int) -> str:
-    """Say what the positions of a cell that spans several were matched with."""
-    grid = found.tables[side].grid
-    places = np.argwhere(grid == grid[row, column]).tolist()
-    if len(places) == 1:
-        return ""
-    told = []
-    for down, across in places[:_MOST_POSITIONS]:
-        partner = found.partner(side, down, across)
-        alike = two_digits(float(found.positions[side][down, across]))
-        with_it = f"with ({partner[0]}, {partner[1]}) {alike}" if partner else "without a partner"
-        told.append(f"({down}, {across}) {with_it}")
-    if len(places) > len(told):
-        told.append(f"… {len(places) - len(told):,} more")
-    return f"Positions of the {SIDES[side]} cell (row, column): {'; '.join(told)}."

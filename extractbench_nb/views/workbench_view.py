@@ -235,8 +235,6 @@ _DEPTH = _HEIGHT - _TOP - _BOTTOM
 #: Steps of the vertical axis, how many fit it, and its length for a flat line.
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _MOST_STEPS, _FLAT = 5, 0.01
-#: Rows of the table of a curve.
-_MOST_POINTS = 11
 #: Values of which each is named on the axis.
 _FEW = 40
 
@@ -300,7 +298,7 @@ class Curve:
         return round(_HEIGHT - _BOTTOM - (share - low) / (high - low) * _DEPTH, 1)
 
     def draw(self) -> Node:
-        """Draw the picture, its legend, and its values as a table."""
+        """Draw the picture and its legend."""
         low, high = percent(self.ticks[0]), percent(self.ticks[-1])
         legend = [
             h(
@@ -331,7 +329,6 @@ class Curve:
                 f"{self.best[:1].upper()}{self.best[1:]}." if self.best else None,
                 cls="xb-quiet",
             ),
-            h("details", h("summary", f"Values of the curve over {self.name}"), self._table()),
         )
 
     @staticmethod
@@ -434,26 +431,6 @@ class Curve:
             do="value" if self.settable else None,
             send=at if self.settable else None,
         )
-
-    def _table(self) -> Node:
-        """List some values, those of now and of the baseline included."""
-        heads = [self.name, "passing", *self.lines]
-        marks = {"now": self.at, "baseline": self.baseline}
-        count = len(self.texts)
-        every = max(1, round((count - 1) / (_MOST_POINTS - 1)))
-        rows = []
-        for n in sorted({*range(0, count, every), count - 1, *marks.values()} - {None}):
-            notes = [word for word, at in marks.items() if at == n]
-            shares = [line[n] for line in self.lines.values()]
-            cells = [
-                f"{self.passing[n]:,}",
-                *("n/a" if share is None else ratio_text(share) for share in shares),
-            ]
-            name = " ← ".join([self.texts[n], *notes])
-            rows.append(
-                h("tr", h("th", name, scope="row"), [h("td", c, cls="xb-num") for c in cells])
-            )
-        return ui.table(heads, h("tbody", rows))
 
 
 def _line(path: str, at: int) -> Node:

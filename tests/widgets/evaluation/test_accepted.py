@@ -29,7 +29,7 @@ def test_views_reports_and_cards(tmp_path: Path) -> None:
     assert "accepted: k" in matches.to_html()
     matches.perform("pair", [0, 0])
     ev.save(tmp_path)
-    report = (tmp_path / "report.html").read_text()
+    report = (tmp_path / "fields.md").read_text()
     for page in (view.to_html(), matches.to_html(), report):
         assert SHOWN in page
         assert HOSTILE not in page

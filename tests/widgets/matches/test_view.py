@@ -440,7 +440,7 @@ def test_python_turns_to_the_page_of_the_pair() -> None:
     assert len(view.rows) == 1000
 
 
-@pytest.mark.parametrize("sort", ["pairs", "gold", "predicted", "similarity", "failing"])
+@pytest.mark.parametrize("sort", ["pairs", "predicted", "similarity", "failing"])
 @pytest.mark.parametrize("status, sought", [("", ""), ("missed", ""), ("", "A")])
 @pytest.mark.parametrize("thresholds", [{}, {"align_threshold": 0.9}])
 def test_the_code_is_what_the_rows_are(

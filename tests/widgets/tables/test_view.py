@@ -162,15 +162,9 @@ def test_a_cell_without_a_partner_says_why(
     assert [name for name, _ in chosen(view)] == ["aria-selected"]
 
 
-def test_a_spanning_cell_tells_of_all_its_positions(view: TableView) -> None:
+def test_a_spanning_cell_is_chosen_as_a_whole(view: TableView) -> None:
     view.selected = ["true", 0, 4]
-    assert pair(view).endswith(
-        "Positions of the true cell (row, column): (0, 3) with (0, 3) 0.92; "
-        "(0, 4) without a partner."
-    )
     assert chosen(view) == [("aria-selected", ["true", 0, 3])]
-    view.selected = ["true", 3, 0]
-    assert "Positions" not in pair(view)
 
 
 @pytest.mark.parametrize(
