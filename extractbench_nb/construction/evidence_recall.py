@@ -76,13 +76,10 @@ class EvidenceRecall:
         One row per gold cell that is not empty, with the largest `k` (see `CELL_COLUMNS`).
     by_k : pandas.DataFrame
         One row per `k` (see `RECALL_COLUMNS`).
-    query : str
-        The query.
     """
 
     cells: pd.DataFrame
     by_k: pd.DataFrame
-    query: str
 
     @property
     def recall(self) -> float | None:
@@ -121,8 +118,8 @@ def evidence_recall(
     ----------
     gold : pandas.DataFrame or TableTask
         The gold table, keys included.
-    documents : TableTask, dict, list, str or path, optional
-        The documents; those of the task by default.
+    documents : TableTask, dict, str or path, optional
+        The documents: a task, texts or files by name, or a folder; those of the task by default.
     retriever : str, Retriever or callable, optional
         ``"bm25"``, a `Retriever`, or a function of the texts by name and the query that returns
         the texts of chunks, best first. The retriever's own `k` is not used.
@@ -176,30 +173,27 @@ def evidence_recall(
         {value: holders.of(value) for value in values}
         for holders in (Holders(list(texts.values())), Holders([text for *_, text in chunks]))
     )
-    ranks = {place: rank for rank, place in enumerate(selected[counts[-1]], 1)}
-    names = list(texts)
-    rows = []
+    places, names, rows = selected[counts[-1]], list(texts), []
+    ranks = {place: rank for rank, place in enumerate(places, 1)}
     for row, column, value in cells:
-        ranked = sorted(ranks[place] for place in in_chunks[value] if place in ranks)
-        rank = ranked[0] if ranked else None
-        if rank is not None:
-            status, place = "retrieved", selected[counts[-1]][rank - 1]
-        elif in_chunks[value]:
-            status, place = "missed", in_chunks[value][0]
+        inside, holding = in_documents[value], in_chunks[value]
+        rank = min((ranks[place] for place in holding if place in ranks), default=None)
+        document: str | None = None
+        number: int | None = None
+        if holding:
+            status = "missed" if rank is None else "retrieved"
+            document, number = chunks[holding[0] if rank is None else places[rank - 1]][:2]
         else:
-            status, place = ("cut" if in_documents[value] else "absent"), None
-        document, number = (None, None) if place is None else chunks[place][:2]
-        if status == "cut":
-            document = names[in_documents[value][0]]
-        found = len(in_documents[value])
-        rows.append((row, column, value, status, rank, document, number, found))
-    inside = sum(bool(in_documents[value]) for *_, value in cells)
+            status = "cut" if inside else "absent"
+            document = names[inside[0]] if inside else None
+        rows.append((row, column, value, status, rank, document, number, len(inside)))
+    known = sum(bool(in_documents[value]) for *_, value in cells)
     recalls = []
     for count in counts:
         kept = set(selected[count])
         hits = sum(not kept.isdisjoint(in_chunks[value]) for *_, value in cells)
-        recalls.append((count, len(cells), inside, hits, hits / inside if inside else None))
-    return EvidenceRecall(CELL_COLUMNS.from_rows(rows), RECALL_COLUMNS.from_rows(recalls), query)
+        recalls.append((count, len(cells), known, hits, hits / known if known else None))
+    return EvidenceRecall(CELL_COLUMNS.from_rows(rows), RECALL_COLUMNS.from_rows(recalls))
 
 
 _Chunks: TypeAlias = list[tuple[str | None, int | None, str]]
@@ -215,7 +209,8 @@ def _select(
         index = retriever.index(texts)
         places = {chunk[:2]: place for place, chunk in enumerate(index.chunks)}
         selected = {
-            count: [places[one.chunk[:2]] for one in index.select(query, count)] for count in counts
+            count: [places[chunk[:2]] for chunk, _ in index.select(query, count)]
+            for count in counts
         }
         return [(*chunk[:2], chunk.text) for chunk in index.chunks], selected
     if not callable(retriever):

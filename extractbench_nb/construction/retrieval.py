@@ -6,11 +6,11 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import pandas as pd
 from extractbench_nb.construction.table_dataset import DOCUMENT_SUFFIXES, SourceDocument, TableTask
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.support.wording import one_line
 
 METHODS = ("bm25", "embedding")
 #: How the ranked chunks are put together: by score, or as AOE's released code does it.
@@ -33,21 +34,8 @@ UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000
 _WORD = re.compile(rf"[{UNSPACED}]+|\d+(?:[.,]\d+)*|[^\W\d_{UNSPACED}]+")
 _UNSPACED = re.compile(rf"[{UNSPACED}]")
 
-#: What stands for documents: a task, name: text, texts, files, a folder, or one text.
-Documents: TypeAlias = (
-    TableTask | Mapping[str, str] | Sequence[str | os.PathLike[str]] | str | os.PathLike[str]
-)
-
-
-class Encoder(Protocol):
-    """A local model, such as those of sentence-transformers and model2vec."""
-
-    def encode(self, texts: list[str], /) -> Any:
-        """Return one vector per text."""
-
-
-#: A local model, or a function from texts to vectors.
-Model: TypeAlias = Encoder | Callable[[list[str]], Any]
+#: What stands for documents: a task; texts or files by name; a folder.
+Documents: TypeAlias = TableTask | Mapping[str, str | Path] | str | os.PathLike[str]
 
 
 class Chunk(NamedTuple):
@@ -72,6 +60,9 @@ class Chunk(NamedTuple):
     text: str
 
 
+#: A chunk with its score.
+Ranked: TypeAlias = tuple[Chunk, float]
+
 CHUNK_COLUMNS = FrameSpec(
     "chunks",
     "one row per retrieved chunk, in the order of the context",
@@ -95,46 +86,29 @@ def texts_of(documents: Documents) -> dict[str, str]:
 
     Examples
     --------
-    >>> texts_of(["one text", "another"])
-    {'document 1': 'one text', 'document 2': 'another'}
+    >>> texts_of({"a": "one text", "b": "another"})
+    {'a': 'one text', 'b': 'another'}
     """
-    if isinstance(documents, TableTask):
-        return documents.texts
-    if isinstance(documents, str):
-        return {"document 1": documents}
-    if isinstance(documents, Mapping):
-        items: list[tuple[Any, Any]] = list(documents.items())
-    elif isinstance(documents, os.PathLike):
-        path = Path(documents).expanduser()
-        if not path.exists():
-            raise InputError(f"documents: no file or folder {str(path)!r}")
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        items = [(f.name, f) for f in files if f.suffix.lower() in DOCUMENT_SUFFIXES]
-    elif isinstance(documents, Sequence):
-        items = [
-            (Path(one).name if isinstance(one, os.PathLike) else f"document {number}", one)
-            for number, one in enumerate(documents, 1)
-        ]
-    else:
+    untyped: object = documents
+    if isinstance(untyped, TableTask):
+        return untyped.texts
+    if isinstance(untyped, str | os.PathLike):
+        folder = Path(untyped).expanduser()
+        if not folder.is_dir():
+            raise InputError(f"documents: no folder {one_line(str(folder), 200)!r}")
+        files = sorted(folder.iterdir())
+        untyped = {file.name: file for file in files if file.suffix.lower() in DOCUMENT_SUFFIXES}
+    if not isinstance(untyped, Mapping) or not all(
+        isinstance(one, str | Path) for one in untyped.values()
+    ):
         raise InputError(
-            f"documents is {type(documents).__name__}; expected a TableTask, a dict of texts by "
-            "name, a list of texts or files, a folder, or one text"
+            f"documents is {type(documents).__name__}; expected a TableTask, texts or files by "
+            "name, or a folder"
         )
-    texts: dict[str, str] = {}
-    for name, one in items:
-        if str(name) in texts:
-            raise InputError(f"documents: two are named {name!r}")
-        texts[str(name)] = _text_of(name, one)
-    return texts
-
-
-def _text_of(name: Any, document: Any) -> str:
-    if isinstance(document, str):
-        return document
-    if isinstance(document, os.PathLike):
-        path = Path(document)
-        return SourceDocument(path.name, path).text
-    raise InputError(f"documents[{name!r}] is {type(document).__name__}; expected a text or a file")
+    return {
+        str(name): one if isinstance(one, str) else SourceDocument(str(name), one).text
+        for name, one in untyped.items()
+    }
 
 
 def split_documents(
@@ -217,7 +191,7 @@ class Retriever:
     k: int = DEFAULT_K
     chunk_size: int = CHUNK_SIZE
     overlap: int = OVERLAP
-    model: Model | None = None
+    model: Any = None
     profile: str = "strict"
 
     def __post_init__(self) -> None:
@@ -253,8 +227,8 @@ class Retriever:
 
         Parameters
         ----------
-        documents : TableTask, dict, list, str or path
-            A task; texts by name; texts or files; a folder; one text.
+        documents : TableTask, dict, str or path
+            A task; texts or files by name; a folder.
 
         Returns
         -------
@@ -268,27 +242,18 @@ class Retriever:
 def _vectors(model: Any, texts: Sequence[str]) -> npt.NDArray[np.float32]:
     """Return the model's vector of each text as a row of length 1; zeros are not changed."""
     found = model.encode(list(texts)) if hasattr(model, "encode") else model(list(texts))
-    name = type(model).__name__
     try:
         matrix = np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"vectors of {name!r} are not numbers: {error}") from None
-    if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:  # noqa: PLR2004
+    except (TypeError, ValueError):
+        matrix = np.full((0, 0), np.nan)
+    is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
+    if not is_complete or not np.isfinite(matrix).all():
         raise InputError(
-            f"{name!r} returned an array of shape {matrix.shape} for {len(texts)} texts; "
-            "expected one vector per text"
+            f"{type(model).__name__!r} returned {one_line(repr(found))}; expected one vector of "
+            f"finite numbers for each of {len(texts)} texts"
         )
-    if not np.isfinite(matrix).all():
-        raise InputError(f"vectors of {name!r} hold values that are not finite numbers")
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
-
-
-class Ranked(NamedTuple):
-    """A chunk with its score."""
-
-    chunk: Chunk
-    score: float
 
 
 @dataclass(frozen=True)
@@ -297,17 +262,11 @@ class Retrieved:
 
     Attributes
     ----------
-    query : str
-        The query.
     chunks : pandas.DataFrame
         One row per chunk (see `CHUNK_COLUMNS`).
-    searched : int
-        Number of chunks that were searched.
     """
 
-    query: str
     chunks: pd.DataFrame
-    searched: int
 
     @property
     def context(self) -> str:
@@ -332,33 +291,26 @@ class Index:
         untyped: object = query
         if not (isinstance(untyped, str) and untyped.strip()):
             raise InputError(f"query is {query!r}; expected words to look for")
-        ranked = self.select(query, self.retriever.k)
-        rows = ((n, *one.chunk[:4], one.score, one.chunk.text) for n, one in enumerate(ranked, 1))
-        return Retrieved(query, CHUNK_COLUMNS.from_rows(rows), len(self.chunks))
+        ranked = enumerate(self.select(query, self.retriever.k), 1)
+        rows = ((rank, *chunk[:4], score, chunk.text) for rank, (chunk, score) in ranked)
+        return Retrieved(CHUNK_COLUMNS.from_rows(rows))
 
     def select(self, query: str, k: int) -> list[Ranked]:
         """Rank chunks by the retriever's profile; equal scores in the order of the documents."""
         is_strict = self.retriever.profile == "strict"
         scores = self._scores(query) if self.chunks else np.zeros(0, dtype=np.float32)
         best = np.argsort(-scores, kind="stable")[: k if is_strict else released_count(k)]
-        ranked = [Ranked(self.chunks[i], float(scores[i])) for i in best]
+        ranked = [(self.chunks[i], float(scores[i])) for i in best]
         return ranked if is_strict else grouped_by_document(ranked, k)
 
     def _scores(self, query: str) -> npt.NDArray[np.float32]:
         """Return the score of every chunk: of BM25, or cosine similarity."""
+        scores: npt.NDArray[np.float32] = np.zeros(len(self.chunks), dtype=np.float32)
         if self.retriever.method == "embedding":
-            vectors = self._vectors
             (vector,) = _vectors(self.retriever.model, [query])
-            if len(vector) != vectors.shape[1]:
-                raise InputError(
-                    f"the query has a vector of {len(vector)} numbers, the chunks have "
-                    f"{vectors.shape[1]}: they come from different models"
-                )
-            similarities: npt.NDArray[np.float32] = vectors @ vector
-            return similarities
+            return np.asarray(self._vectors @ vector)
         bm25, known = self._bm25
         asked = [word for word in words(query) if word in known]
-        scores: npt.NDArray[np.float32] = np.zeros(len(self.chunks), dtype=np.float32)
         return bm25.get_scores(asked) if asked else scores
 
     @cached_property
@@ -396,7 +348,7 @@ def grouped_by_document(ranked: Sequence[Ranked], k: int) -> list[Ranked]:
     equal texts the last one is kept, at the place of the first.
     """
     by_document: dict[str, list[Ranked]] = {}
-    for one in ranked:
-        by_document.setdefault(one.chunk.document, []).append(one)
-    kept = (one for group in by_document.values() for one in group[:k])
-    return list({one.chunk.text: one for one in kept}.values())
+    for chunk, score in ranked:
+        by_document.setdefault(chunk.document, []).append((chunk, score))
+    kept = (pair for group in by_document.values() for pair in group[:k])
+    return list({pair[0].text: pair for pair in kept}.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -75,12 +76,24 @@ class Slot(NamedTuple):
         return self.predicted if side else self.gold
 
 
+class Verdict(NamedTuple):
+    """The row of ``cells`` of a compared cell."""
+
+    path: str
+    outcome: str
+    reason: str
+    kind: str | None
+    score: float | None
+    similarity: float | None
+    reasoning: str | None
+
+
 class Board:
-    """One comparison, with its cells by place."""
+    """One comparison, with its verdicts by place."""
 
     def __init__(self, comparison: TableComparison) -> None:
         self.comparison = comparison
-        rows, columns = comparison.rows, comparison.columns
+        rows, columns, cells = comparison.rows, comparison.columns, comparison.cells
         lost = (rows["status"] != "matched") | (rows["score"] < 1).fillna(False)
         names = ["gold_row", "predicted_row", "status", "rule", "similarity"]
         self.lines = [Line(*row) for row in ui.rows_of(rows[names].assign(lost=lost))]
@@ -89,33 +102,17 @@ class Board:
         tables = (comparison.gold, comparison.predicted)
         self.texts = [{str(name): table[name].tolist() for name in table} for table in tables]
         self.sizes = [len(table) for table in tables]
-
-    @cached_property
-    def _places(self) -> dict[tuple[Any, Any, int], int]:
         own = {slot.gold: at for at, slot in enumerate(self.slots) if slot.gold is not None}
         extra = {slot.predicted: at for at, slot in enumerate(self.slots) if slot.gold is None}
-        places = self.comparison.cells[["gold_row", "predicted_row", "column", "predicted_column"]]
-        return {
-            (gold, predicted, own[name] if name is not None else extra[other]): at
-            for at, (gold, predicted, name, other) in enumerate(ui.rows_of(places))
+        names = ["gold_row", "predicted_row", "column", "predicted_column", *Verdict._fields]
+        self._verdicts = {
+            (gold, predicted, own[name] if name is not None else extra[other]): Verdict(*verdict)
+            for gold, predicted, name, other, *verdict in ui.rows_of(cells[names])
         }
 
-    @cached_property
-    def _outcomes(self) -> list[Any]:
-        return list(ui.rows_of(self.comparison.cells[["outcome", "reason"]]))
-
-    def verdict(self, line: Line, slot: int) -> tuple[str, str] | None:
-        """Return outcome and reason of a cell; None where nothing was compared."""
-        at = self._places.get((line.gold, line.predicted, slot))
-        return None if at is None else self._outcomes[at]
-
-    def record(self, line: Line, slot: int) -> dict[str, Any] | None:
-        """Return the row of ``cells`` of a cell; None where nothing was compared."""
-        at = self._places.get((line.gold, line.predicted, slot))
-        if at is None:
-            return None
-        row = self.comparison.cells.iloc[at]
-        return {str(name): None if pd.isna(value) else value for name, value in row.items()}
+    def verdict(self, line: Line, slot: int) -> Verdict | None:
+        """Return the verdict on a cell; None where nothing was compared."""
+        return self._verdicts.get((line.gold, line.predicted, slot))
 
     def text(self, line: Line, slot: Slot, side: int) -> str | None:
         """Return the text of a cell on a side; None if there is no such cell."""
@@ -148,13 +145,6 @@ class Board:
         return [text for text in texts if text]
 
 
-class Found(NamedTuple):
-    """Where a value stands: chunks with the rank at which each was retrieved, and documents."""
-
-    chunks: list[tuple[Chunk, int | None]]
-    documents: list[str]
-
-
 class Evidence:
     """Documents cut into chunks, in which values are looked up as they are written."""
 
@@ -166,25 +156,30 @@ class Evidence:
         self.retrieved: dict[tuple[str, int], int] | None = None
         if how is not None:
             ranked = index.select(query, how.k)
-            self.retrieved = {one.chunk[:2]: rank for rank, one in enumerate(ranked, 1)}
+            self.retrieved = {chunk[:2]: rank for rank, (chunk, _) in enumerate(ranked, 1)}
         self._names = list(texts)
         self._in_chunks = Holders([chunk.text for chunk in self.chunks])
         self._in_documents = Holders(list(texts.values()))
 
-    def of(self, value: str, keys: Sequence[str]) -> Found:
-        """Find a value: first chunks, then chunks of documents, that name the row by its keys."""
+    def of(
+        self, value: str, keys: Sequence[str]
+    ) -> tuple[list[tuple[Chunk, int | None]], list[str]]:
+        """Return the chunks that hold a value, with the rank of retrieval, and the documents.
+
+        Chunks, then chunks of documents, that name the row by its keys come first.
+        """
         named = [set(self._in_chunks.of(key)) for key in keys]
         inside = [{self._names[at] for at in self._in_documents.of(key)} for key in keys]
 
-        def likely(place: int) -> tuple[int, int, int]:
+        def order(place: int) -> tuple[int, int, int]:
             document = self.chunks[place].document
             known = sum(document in names for names in inside)
             return -sum(place in places for places in named), -known, place
 
-        places = sorted(self._in_chunks.of(value), key=likely)
         ranks = self.retrieved or {}
-        chunks = [(self.chunks[at], ranks.get(self.chunks[at][:2])) for at in places]
-        return Found(chunks, [self._names[at] for at in self._in_documents.of(value)])
+        chunks = [self.chunks[at] for at in sorted(self._in_chunks.of(value), key=order)]
+        documents = [self._names[at] for at in self._in_documents.of(value)]
+        return [(chunk, ranks.get(chunk[:2])) for chunk in chunks], documents
 
 
 class ConstructionView(TwoTables):
@@ -363,24 +358,15 @@ class ConstructionView(TwoTables):
         return {"page": page, "tables": tables, "cell": cell, "code": ui.code(self.code)}
 
     def _scores(self) -> Node:
-        summary = self.comparison.summary
-        scores = [
-            h(
-                "span",
-                f"{name.replace('_', ' ')} ",
-                h("b", ratio_text(summary[name])),
-                "; ",
-                key=name,
-            )
-            for name in _SCORES
-        ]
-        rows: dict[str, int] = {}
-        for line in self._board.lines:
-            rows[line.status] = rows.get(line.status, 0) + 1
-        counts = ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in rows.items())
+        summary, written = self.comparison.summary, []
+        for name in _SCORES:
+            score = h("b", ratio_text(summary[name]))
+            written.append(h("span", f"{name.replace('_', ' ')} ", score, "; ", key=name))
+        rows = Counter(line.status.replace("_", " ") for line in self._board.lines)
+        counts = ", ".join(f"{n:,} {status}" for status, n in rows.items())
         return h(
             "div",
-            h("p", scores, f"rows: {counts or 'none'}", cls="xb-scores"),
+            h("p", written, f"rows: {counts or 'none'}", cls="xb-scores"),
             None if self.comparison.profile.released else self._losses(),
         )
 
@@ -389,21 +375,18 @@ class ConstructionView(TwoTables):
         total = frame.groupby("stage", sort=False)["lost"].sum()
         stages = [stage for stage in total.index if stage in _ALWAYS or total[stage]]
         rows = []
-        for side, part_of in frame.groupby("side", sort=False):
-            whole_side = part_of["lost"].iloc[0] + part_of["left"].iloc[0]
-            lost = part_of.set_index("stage")["lost"]
-            share = part_of["share"].iloc[-1]
-            right = part_of["left"].iloc[-1]
-            values = [_points(whole_side), *(_points(-lost[stage]) for stage in stages)]
-            values += [_points(right), score_text(None if pd.isna(share) else share)]
+        for side, part_of in frame.set_index("stage").groupby("side", sort=False):
+            first, last = part_of.iloc[0], part_of.iloc[-1]
+            points = [first["lost"] + first["left"], *-part_of["lost"][stages], last["left"]]
+            share = None if pd.isna(last["share"]) else last["share"]
+            values = [*map(_points, points), score_text(share)]
             cells = [h("td", value, cls="xb-num") for value in values]
             rows.append(h("tr", h("th", str(side), scope="row"), cells, key=str(side)))
-        heads = ["points lost", "of", *stages, "right", "score"]
-        named = [
-            h("th", name, scope="col", cls="xb-num" if at else None)
-            for at, name in enumerate(heads)
+        heads = [h("th", "points lost", scope="col")]
+        heads += [
+            h("th", name, scope="col", cls="xb-num") for name in ("of", *stages, "right", "score")
         ]
-        return ui.table(named, h("tbody", rows), cls="xb-losses")
+        return ui.table(heads, h("tbody", rows), cls="xb-losses")
 
     def _tables(self) -> Node:
         (lines, _), board = self._lines, self._board
@@ -418,64 +401,57 @@ class ConstructionView(TwoTables):
     def _table(self, side: int, lines: Sequence[Line], slots: Sequence[tuple[int, Slot]]) -> Node:
         board, name = self._board, SIDES[side]
         kinds = plural(board.sizes[side], "row"), plural(len(board.texts[side]), "column")
-        chosen = None if self.selected is None else self._chosen
+        line_on, at_on, _ = (None, None, None) if self.selected is None else self._chosen
         if not board.texts[side]:
             why = self.comparison.meta.get("failure_mode") or "no table"
             empty = h("p", f"No table was read: {why.replace('_', ' ')}.", cls="xb-empty")
             return h("div", h("b", name), empty, key=name)
         body = []
         for top, line in enumerate(lines):
-            on = chosen is not None and chosen[0] is line
             cells = [
-                self._draw_cell(side, line, at, slot, (top, left), chosen)
+                self._draw_cell(side, line, at, slot, (top, left))
                 for left, (at, slot) in enumerate(slots)
             ]
             key = f"{line.gold} {line.predicted}"
-            body.append(h("tr", _gutter(line, side, on=on), cells, key=key))
-        heads = [
-            _head(slot, at, side, on=chosen is not None and chosen[1] == at) for at, slot in slots
-        ]
+            body.append(h("tr", _gutter(line, side, on=line is line_on), cells, key=key))
+        heads = [_head(slot, at, side, on=at == at_on) for at, slot in slots]
         return boxed_grid(name, " × ".join(kinds), heads, body)
 
     def _draw_cell(
-        self,
-        side: int,
-        line: Line,
-        at: int,
-        slot: Slot,
-        place: tuple[int, int],
-        chosen: tuple[Line, int, int] | None,
+        self, side: int, line: Line, at: int, slot: Slot, place: tuple[int, int]
     ) -> Node:
         text = self._board.text(line, slot, side)
         if text is None:
             return h("td", cls="xb-gap", key=f"{at}")
-        verdict = self._board.verdict(line, at)
-        outcome, reason = verdict or ("", "")
-        sign = "" if outcome in ("", "correct", "both_absent") else MARKS[outcome]
-        if line.status != "matched":
-            sign = ""  # the row has one
-        shown = one_line(text, _LONGEST)
-        on = chosen is not None and chosen[0] is line and chosen[1] == at
-        kinds = ["xb-key"] if slot.role == "key" else []
-        kinds += [f"xb-tint xb-t-{outcome}"] if outcome else []
-        says = f"{outcome}: {reason}".replace("_", " ") if outcome else "not compared"
+        verdict, shown = self._board.verdict(line, at), one_line(text, _LONGEST)
+        kinds, says, sign = ["xb-key"] if slot.role == "key" else [], "not compared", ""
+        if verdict is not None:
+            kinds.append(f"xb-tint xb-t-{verdict.outcome}")
+            says = f"{verdict.outcome}: {verdict.reason}".replace("_", " ")
+            if line.status == "matched" and verdict.outcome not in ("correct", "both_absent"):
+                sign = MARKS[verdict.outcome]  # a row without a partner has a sign itself
+        pair, on = f"{line.gold} {line.predicted} {at}", None
+        if self.selected is not None:
+            chosen = self._chosen
+            on = chosen[2] if chosen[0] is line and chosen[1] == at else None
+        is_long = len(shown) > _BESIDE
         return h(
             "td",
-            h("span", shown, cls="xb-cut") if sign and len(shown) > _BESIDE else shown,
+            h("span", shown, cls="xb-cut") if sign and is_long else shown,
             [" ", h("small", sign)] if sign else None,
             cls=" ".join(kinds) or None,
             dir=None if shown.isascii() else "auto",
-            title=f"{shown}; {says}" if len(shown) > _BESIDE else says,
+            title=f"{shown}; {says}" if is_long else says,
             key=f"{at}",
             item=True,
             do="cell",
             send=[SIDES[side], line.at(side), at],
             row=place[0],
             column=place[1],
-            pair=f"{line.gold} {line.predicted} {at}",
-            aria_selected="true" if on and chosen and chosen[2] == side else None,
-            aria_current="true" if on and chosen and chosen[2] != side else None,
-            reveal=f"{line.gold} {line.predicted} {at}" if on else None,
+            pair=pair,
+            aria_selected="true" if on == side else None,
+            aria_current="true" if on == 1 - side else None,
+            reveal=None if on is None else pair,
         )
 
     # --- the chosen cell --------------------------------------------------------------------------
@@ -486,24 +462,28 @@ class ConstructionView(TwoTables):
             hint = "Choose a cell, by a click or by arrow keys, to see both texts and why."
             return h("p", hint if board.lines else "", cls="xb-quiet", live=True)
         line, at, _ = self._chosen
-        slot, record = board.slots[at], board.record(line, at)
+        slot, verdict = board.slots[at], board.verdict(line, at)
         texts = [board.text(line, slot, side) for side in (0, 1)]
         states = [
             "missing" if text is None else "present" if text.strip() else "null" for text in texts
         ]
         sides = whole(Pair(texts[0], texts[1], states[0], states[1]), self._limit)
         hidden = max(side.hidden for side in sides)
-        found_by = record or {}
-        alike = found_by.get("similarity")
-        facts = [
-            ("judge", found_by.get("reasoning")),
-            ("similarity", None if alike is None else score_text(alike)),
-            ("row", _row_text(line)),
-            ("column", _column_text(slot)),
-        ]
+        facts = [("row", _row_text(line)), ("column", _column_text(slot))]
+        said: Any = "not compared"
+        if slot.role == "key":
+            said = "a key: it names the row and has no score"
+        if verdict is not None:
+            reasons = [reason for reason in (verdict.reason, verdict.kind) if reason]
+            score = f", score {score_text(verdict.score)}, "
+            said = [ui.mark(verdict.outcome), score, h("code", " · ".join(reasons))]
+            if verdict.similarity is not None:
+                facts.insert(0, ("similarity", score_text(verdict.similarity)))
+            if verdict.reasoning:
+                facts.insert(0, ("judge", verdict.reasoning))
         return h(
             "div",
-            h("p", h("b", _title(line, slot)), ": ", _verdict(record, slot)),
+            h("p", h("b", _title(line, slot)), ": ", said),
             ui.whole_sides(dict(zip(SIDES, sides, strict=True))),
             ui.button("Show all", "whole") if hidden and self._limit < MOST else None,
             ui.facts_list(facts),
@@ -518,25 +498,24 @@ class ConstructionView(TwoTables):
         """Draw the chunks that hold gold's text, and the predicted one where it is another."""
         if self._evidence is None:
             return None
-        sought = {side: text for side, text in zip(SIDES, texts, strict=True) if text}
-        if sought.get("gold") == sought.get("predicted"):
-            sought = {"gold": sought["gold"]} if sought else {}
-        parts = []
-        for side, text in sought.items():
-            if not is_absent(text):
-                parts.append(h("div", self._chunks(self._evidence, side, text, keys), key=side))
+        sought = {text: side for side, text in zip(SIDES[::-1], texts[::-1], strict=True) if text}
+        parts = [
+            h("div", self._chunks(self._evidence, side, text, keys), key=side)
+            for text, side in reversed(sought.items())
+            if not is_absent(text)
+        ]
         return h("div", parts, cls="xb-beside") if parts else None
 
     def _chunks(
         self, evidence: Evidence, side: str, value: str, keys: Sequence[str]
     ) -> list[Node | None]:
-        stands = evidence.of(value, keys)
-        title = f"{side}’s text in the documents: " if side == "gold" else f"{side} text: "
-        if not stands.chunks:
-            where = ", ".join(one_line(name, 60) for name in stands.documents[:_MOST_CHUNKS])
+        chunks, documents = evidence.of(value, keys)
+        title = h("b", f"{side}’s text in the documents: " if side == "gold" else f"{side} text: ")
+        if not chunks:
+            where = ", ".join(one_line(name, 60) for name in documents[:_MOST_CHUNKS])
             lost = f"in {where}, but in no single chunk" if where else "in none as it is written"
-            return [h("p", h("b", title), lost)]
-        count = plural(len(stands.chunks), "chunk")
+            return [h("p", title, lost)]
+        count = f"in {plural(len(chunks), 'chunk')} of {plural(len(documents), 'document')}"
         listed = [
             h(
                 "details",
@@ -545,13 +524,9 @@ class ConstructionView(TwoTables):
                 open=not at,
                 key=f"{side} {self.selected[1:]!r:.100} {at}",
             )
-            for at, (chunk, rank) in enumerate(stands.chunks[:_MOST_CHUNKS])
+            for at, (chunk, rank) in enumerate(chunks[:_MOST_CHUNKS])
         ]
-        return [
-            h("p", h("b", title), f"in {count} of {plural(len(stands.documents), 'document')}"),
-            *listed,
-            ui.more(len(stands.chunks) - len(listed), "chunks"),
-        ]
+        return [h("p", title, count), *listed, ui.more(len(chunks) - len(listed), "chunks")]
 
     # --- results ----------------------------------------------------------------------------------
 
@@ -569,9 +544,9 @@ class ConstructionView(TwoTables):
             source += f".with_threshold({self.threshold:g})"
         if self.selected is not None:
             line, slot, _ = self._chosen
-            record = self._board.record(line, slot)
-            if record is not None:
-                return f'{source}.cells.set_index("path").loc[[{record["path"]!r}]]'
+            verdict = self._board.verdict(line, slot)
+            if verdict is not None:
+                return f'{source}.cells.set_index("path").loc[[{verdict.path!r}]]'
             return f"{source}.rows.loc[[{self._board.lines.index(line)}]]"
         return f"{source}.rows" + self.only_lost * ".query(\"status != 'matched' or score < 1\")"
 
@@ -620,20 +595,15 @@ def _row_text(line: Line) -> str:
 
 
 def _head(slot: Slot, at: int, side: int, *, on: bool) -> Node:
-    name, other = slot.at(side), slot.at(1 - side)
-    key = f"head {at}"
+    name, other, key = slot.at(side), slot.at(1 - side), f"head {at}"
     if name is None:
         return h("td", cls="xb-gutter xb-gap", key=key)
     alone = MARKS["missed" if side == 0 else "spurious"] if other is None else ""
     sign = alone or ("≈" if slot.status == "renamed" and side else "")
-    role = " key" if slot.role == "key" else ""
     kinds = f"xb-gutter{' xb-alone' if alone else ''}{' xb-on' if on else ''}"
-    shown = [
-        f"{sign} " if sign else "",
-        one_line(name, _LONGEST),
-        h("small", role) if role else None,
-    ]
-    return h("th", shown, scope="col", cls=kinds, title=_column_text(slot), key=key)
+    shown = f"{sign} {one_line(name, _LONGEST)}".strip()
+    role = h("small", " key") if slot.role == "key" else None
+    return h("th", shown, role, scope="col", cls=kinds, title=_column_text(slot), key=key)
 
 
 def _column_text(slot: Slot) -> str:
@@ -652,24 +622,13 @@ def _title(line: Line, slot: Slot) -> str:
     return " and ".join(told)
 
 
-def _verdict(record: dict[str, Any] | None, slot: Slot) -> Any:
-    if record is None:
-        return {"key": "a key: it names the row and has no score"}.get(slot.role, "not compared")
-    reasons = [record["reason"], record["kind"]]
-    return [
-        ui.mark(record["outcome"]),
-        f", score {score_text(record['score'])}, ",
-        h("code", " · ".join(reason for reason in reasons if reason)),
-    ]
-
-
 def _chunk_title(chunk: Chunk, rank: int | None, evidence: Evidence) -> str:
     where = f"{one_line(chunk.document, 60)}, chunk {chunk.number}"
     if evidence.retrieved is None:
         return where
     total = len(evidence.retrieved)
-    return (
-        f"{where}; {f'retrieved as {rank} of {total}' if rank else f'not among {total} retrieved'}"
+    return f"{where}; " + (
+        f"retrieved as {rank} of {total}" if rank else f"not among {total} retrieved"
     )
 
 

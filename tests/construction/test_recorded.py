@@ -15,7 +15,6 @@ from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.retrieval import (
     CHUNK_COLUMNS,
     Chunk,
-    Ranked,
     Retrieved,
     grouped_by_document,
     released_count,
@@ -186,14 +185,14 @@ def test_grouping() -> None:
     for case in of_kind("retrieve"):
         k, expected = case["input"]["top_k"], case["expected"]
         ranked = [
-            Ranked(Chunk(document, number, 0, len(text), text), 0.0)
+            (Chunk(document, number, 0, len(text), text), 0.0)
             for number, (document, text) in enumerate(case["input"]["ranked"])
         ]
         assert released_count(k) == expected["asked_for"]
         kept = grouped_by_document(ranked[: released_count(k)], k)
-        assert [[one.chunk.document, one.chunk.text] for one in kept] == expected["kept"]
-        rows = ((n, *one.chunk[:4], 0.0, one.chunk.text) for n, one in enumerate(kept, 1))
-        found = Retrieved("", CHUNK_COLUMNS.from_rows(rows), len(ranked))
+        assert [[chunk.document, chunk.text] for chunk, _ in kept] == expected["kept"]
+        rows = ((n, *chunk[:4], 0.0, chunk.text) for n, (chunk, _) in enumerate(kept, 1))
+        found = Retrieved(CHUNK_COLUMNS.from_rows(rows))
         assert len(found.context) == expected["context_characters"]
 
 

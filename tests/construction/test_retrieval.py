@@ -69,14 +69,13 @@ def test_forms_of_documents(tmp_path: Path):
     (tmp_path / "a.txt").write_text("ant", encoding="utf-8")
     (tmp_path / "c.png").write_bytes(b"\x89")
     assert texts_of(tmp_path) == {"a.txt": "ant", "b.md": "bee"}
-    assert texts_of([tmp_path / "b.md", "text"]) == {"b.md": "bee", "document 2": "text"}
-    assert texts_of("text") == {"document 1": "text"}
+    assert texts_of({"b": tmp_path / "b.md", "c": "text"}) == {"b": "bee", "c": "text"}
     assert len(texts_of(load()["court_rulings"])) == 5
-    for documents in (tmp_path / "x", 3, {"a": 1}, [tmp_path / "b.md"] * 2):
+    for documents in (tmp_path / "x", "some text", 3, {"a": 1}, ["text"]):
         with pytest.raises(InputError, match="documents"):
             texts_of(documents)  # type: ignore[arg-type]
     with pytest.raises(DatasetError, match=r"x\.md"):
-        texts_of([tmp_path / "x.md"])
+        texts_of({"x": tmp_path / "x.md"})
 
 
 # --- BM25 and embeddings ---------------------------------------------------------------------
@@ -86,7 +85,6 @@ def test_words_in_common_are_found():
     found = Retriever(k=2)(TEXTS, "When does the ferry leave?")
     assert found.chunks["document"].tolist() == ["ferry", "tram"]
     assert found.chunks["score"].is_monotonic_decreasing
-    assert found.searched == 3
     assert Retriever(k=1)(TEXTS, "周日的票价").chunks["document"].tolist() == ["渡轮"]
 
 
@@ -135,8 +133,9 @@ def test_options_that_cannot_be_used(options: dict[str, Any], query: Any, messag
         Retriever(**options)(TEXTS, query)
 
 
-def encode(texts: list[str], size: int = 256) -> Any:
+def encode(texts: list[str]) -> Any:
     """Vectors of the words of texts."""
+    size = 256
     vectors = np.zeros((len(texts), size))
     for vector, text in zip(vectors, texts, strict=True):
         for word in words(text):
@@ -165,18 +164,17 @@ def test_a_model_and_a_function_rank_alike():
 
 
 @pytest.mark.parametrize(
-    "model, message",
+    "model",
     [
-        (lambda _: [[1.0], [2.0]], "expected one vector per text"),
-        (lambda _: [1.0], "expected one vector per text"),
-        (lambda _: [[]], "expected one vector per text"),
-        (lambda _: [[math.nan]], "not finite"),
-        (lambda _: [["a"]], "not numbers"),
-        (lambda texts: encode(texts, 8 if texts == ["a text"] else 9), "different models"),
+        lambda _: [[1.0], [2.0]],
+        lambda _: [1.0],
+        lambda _: [[]],
+        lambda _: [[math.nan]],
+        lambda _: [["a"]],
     ],
 )
-def test_vectors_that_cannot_be_used(model: Any, message: str):
-    with pytest.raises(InputError, match=message):
+def test_vectors_that_cannot_be_used(model: Any):
+    with pytest.raises(InputError, match="expected one vector of finite numbers"):
         Retriever("embedding", model=model)({"a": "a text"}, "ferry")
 
 
