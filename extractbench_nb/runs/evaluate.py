@@ -52,7 +52,6 @@ from extractbench_nb.runs.workers import (
     check_batch,
     count_workers,
     failure,
-    rare_collections,
     runner,
     start_workers,
 )
@@ -135,7 +134,6 @@ def _run(
     return {"evaluated": batch.evaluated, "reused": batch.reused, "seconds": seconds}
 
 
-@rare_collections()
 def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
     runs: pd.DataFrame | str | Path | Documents,
     *,

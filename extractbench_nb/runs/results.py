@@ -44,7 +44,7 @@ from extractbench_nb.runs.storage import (
     refuse_foreign,
 )
 from extractbench_nb.runs.workers import CheckedRules, check_batch
-from extractbench_nb.support.cards import card_html, document_text, table_html
+from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
 from extractbench_nb.support.pandas_helpers import own_copy
 from extractbench_nb.support.wording import dollars, one_line, plural, ratio_text
@@ -165,8 +165,7 @@ def _parsed(path: Path) -> dict[str, Any]:
 _MOST_RUNS = 20
 _MOST_NAMES = 3
 _LONGEST = 40
-_SCORES = ("pass_rate", "overall_score", "field_score", "pooled_pass_rate")
-_COUNTS = ("documents", "invalid", "missing")
+_SCORES = ("pass_rate", "overall_score", "field_score")
 _COUNTED = ("run", "document", "output")
 
 
@@ -196,10 +195,8 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
     return notes
 
 
-def _number(value: Any) -> str:
-    if pd.isna(value):
-        return "n/a"
-    return ratio_text(value) if isinstance(value, float) else str(value)
+def _number(score: Any) -> str:
+    return "n/a" if pd.isna(score) else ratio_text(score)
 
 
 #: A sum that is missing if any of its values is missing.
@@ -238,7 +235,7 @@ class Origin:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Evaluations(DescribedFrames):
+class Evaluations(TextCard, DescribedFrames):
     """The results of many evaluations.
 
     Made by `evaluate_runs` and `load_evaluations`; frozen.
@@ -489,26 +486,13 @@ class Evaluations(DescribedFrames):
         width = max(map(len, names), default=0)
         lines = [self._title()]
         for run, row in zip(names, shown.to_dict("records"), strict=True):
-            scores = " · ".join(f"{score} {_number(row[score])}" for score in _SCORES[:3])
+            scores = " · ".join(f"{score} {_number(row[score])}" for score in _SCORES)
             counts = [plural(row["documents"], "document")]
             counts.extend(f"{row[name]} {name}" for name in ("invalid", "missing") if row[name])
             lines.append(f"{run:<{width}}  {scores} · {', '.join(counts)}")
-        return "\n  ".join([*lines, *_more(by_run), *_notes(by_run, self.missing)])
-
-    def _repr_html_(self) -> str:
-        """Write the same as static HTML; every text is escaped."""
-        by_run, numbers = self.by_run, (*_SCORES, *_COUNTS)
-        rows = [
-            [document_text(row["run"], _LONGEST), *(_number(row[name]) for name in numbers)]
-            for row in by_run.head(_MOST_RUNS).to_dict("records")
-        ]
-        more = (f"<div>{line}</div>" for line in _more(by_run))
-        notes = (
-            f'<div class="xb-note">{document_text(note, 400)}</div>'
-            for note in _notes(by_run, self.missing)
-        )
-        heads = [name.replace("_", " ") for name in numbers]
-        return card_html(self._title(), table_html(["run"], heads, rows), *more, *notes)
+        if len(by_run) > _MOST_RUNS:
+            lines.append(f"… {len(by_run) - _MOST_RUNS} more runs; .by_run has them")
+        return "\n  ".join([*lines, *_notes(by_run, self.missing)])
 
     def _title(self) -> str:
         counts = ", ".join(plural(self._meta[f"{noun}s"], noun) for noun in _COUNTED)
@@ -520,8 +504,3 @@ def _without_inputs(run: str, document: str) -> InputError:
         f"the inputs of run {run!r}, document {document!r} are not available, because the results "
         "were loaded or unpickled; results of evaluate_runs(..., resume=folder) have theirs"
     )
-
-
-def _more(by_run: pd.DataFrame) -> list[str]:
-    hidden = len(by_run) - _MOST_RUNS
-    return [f"… {hidden} more runs; .by_run has them"] if hidden > 0 else []

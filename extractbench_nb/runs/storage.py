@@ -24,7 +24,6 @@ from extractbench_nb.runs.rows import (
     BATCH_RULES,
     ESCAPING,
     FRAMES,
-    OWN_SUMMARY,
     PARTS,
     Columns,
     Result,
@@ -371,7 +370,7 @@ class MemoryStorage:
             spec = summary_spec(self._extras)
             columns = to_columns(spec, [result.row for result in self._packed()])
             return part_frame(spec, [((), columns)])
-        outputs = ((r.ids, unpack(r.parts[name], PARTS[name])) for r in self._packed())
+        outputs = ((r.ids, unpack(r.parts[name])) for r in self._packed())
         return part_frame(FRAMES[name], outputs)
 
     def save(self, folder: Path, rules: CheckedRules | None) -> None:
@@ -398,8 +397,6 @@ _INSERT = f"insert or replace into outputs values ({', '.join('?' * len(_COLUMNS
 #: Stored instead of the fingerprint of an output without all verdicts. It equals no fingerprint,
 #: so a resumed batch evaluates the output again.
 _OPEN = b""
-#: The types in the summary of an output that is not invalid.
-_EVALUATED = (str, *[type(None)] * 3, *[float] * len(Evaluation.spec("summary").columns))
 
 
 class FolderStorage:
@@ -438,20 +435,13 @@ class FolderStorage:
             self._connection.executemany(_INSERT, rows)
 
     def results(self) -> Iterator[tuple[Result, dict[str, Columns]]]:
-        """Yield all results in order, with their rows; the file may not be ours: all is checked."""
+        """Yield all results in order, each with its rows."""
         for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
             found = self._read(cell)
             if found is None:
                 raise InputError(f"{str(self._path)!r} has no {cell.name}")
-            _, summary, parts = found
-            result = Result(cell.ids, extras, summary, parts)
-            try:
-                if tuple(map(type, summary)) != _EVALUATED:
-                    record_batch(OWN_SUMMARY, to_columns(OWN_SUMMARY, [summary]))
-                rows = result.rows()
-            except (ValueError, TypeError, OverflowError) as error:  # Arrow's are ValueErrors too
-                raise _damaged(self._path, f"{cell.name}: {error}") from None
-            yield result, rows
+            result = Result(cell.ids, extras, *found[1:])
+            yield result, result.rows()
 
     def _read(self, cell: Cell) -> tuple[bytes, tuple[Any, ...], dict[str, bytes]] | None:
         """Return fingerprint, summary and parts of a finished output; None if there is none."""
@@ -464,11 +454,7 @@ class FolderStorage:
         if digest != _digest(content):
             raise _damaged(self._path, f"{cell.name} has been changed since it was written")
         _, _, fingerprint, text, *parts = content
-        try:
-            summary = tuple(json.loads(unescape(text)))
-        except (TypeError, ValueError, RecursionError):
-            raise _damaged(self._path, f"{cell.name} has no summary") from None
-        return fingerprint, summary, dict(zip(PARTS, parts, strict=True))
+        return fingerprint, tuple(json.loads(unescape(text))), dict(zip(PARTS, parts, strict=True))
 
     def _fingerprint(self, cell: Cell) -> bytes:
         """Hash the content of a cell's schema, gold, prediction and accepted alternatives."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import pickle
-import threading
 import traceback
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +16,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -97,35 +95,6 @@ class Context:
     outputs: int
 
 
-#: New containers after which Python looks for cycles of garbage; it does so after 700 otherwise.
-_NEW_OBJECTS = 500_000
-_collecting = threading.Lock()
-_thresholds: list[tuple[int, int, int]] = []
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Let Python look for garbage less often, in all threads; it is a sixth of a batch otherwise.
-
-    Inputs and evaluations are some 100,000 objects that live long, are in no cycle, and would all
-    be visited many times. Of several blocks that are open at once, the last one to end restores
-    what was set before the first.
-    """
-    with _collecting:
-        before = gc.get_threshold()
-        _thresholds.append(before)
-        if 0 < before[0] < _NEW_OBJECTS:
-            gc.set_threshold(_NEW_OBJECTS, *before[1:])
-    try:
-        yield
-    finally:
-        with _collecting:
-            before = _thresholds.pop()
-            if not _thresholds:
-                gc.set_threshold(*before)
-
-
-@rare_collections()
 def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
     """Evaluate the outputs of a chunk, also where an event loop is running (a notebook cell)."""
     gate = asyncio.Semaphore(context.max_concurrency)

@@ -372,11 +372,10 @@ def test_one_process_at_a_time(three, calls, tmp_path):
 
 
 ALTERING = """
-import random, shutil, sqlite3, sys, zlib
+import random, shutil, sqlite3, sys
 from pathlib import Path
 import pandas as pd
 import extractbench_nb as xb
-from extractbench_nb.runs import storage as store
 from extractbench_nb.errors import ExtractBenchError
 
 source, count = Path(sys.argv[1]), int(sys.argv[2])
@@ -395,19 +394,17 @@ def flipped(data, rng):
         changed[rng.randrange(len(changed))] = rng.randrange(256)
     return bytes(changed) if rng.random() < 0.8 else bytes(changed[: rng.randrange(len(changed))])
 
-def altered(name, value, rng, aware):
+def altered(value, rng):
     odd = (b"", "", 3, 10**12, 1.5, "[]", "{}", "[1e999, null]", b"\\xff" * 9)
     if rng.random() < 0.2:
         return rng.choice(odd)
     if isinstance(value, str):
         return flipped(value.encode(), rng).decode("latin-1")
-    if name == "fingerprint" or not aware:
-        return flipped(value, rng)
-    return zlib.compress(flipped(zlib.decompress(value), rng))
+    return flipped(value, rng)
 
 told = 0
 for seed in range(count):
-    rng, aware = random.Random(seed), seed % 2  # every other one knows how to write a digest
+    rng = random.Random(seed)
     folder = source.with_name("altered")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(source, folder)
@@ -415,10 +412,8 @@ for seed in range(count):
         columns = "run, document, " + ", ".join(names)
         row = list(base.execute(f"select {columns} from outputs").fetchone())
         place = rng.randrange(2, len(row))
-        row[place] = altered(names[place - 2], row[place], rng, aware)
+        before, row[place] = row[place], altered(row[place], rng)
         base.execute(f"update outputs set {names[place - 2]} = ?", (row[place],))
-        if aware:
-            base.execute("update outputs set digest = ?", (store._digest(row) or b"",))
     base.close()
     try:
         xb.evaluate_runs(runs, progress=False, resume=folder)
@@ -426,19 +421,18 @@ for seed in range(count):
         frames.fields, frames.arrays, frames.matches, frames.judge_calls, frames.summary
     except ExtractBenchError as error:
         told += 1
-        damaged = "damaged" in str(error) and "finished.sqlite" in str(error)
-        # values are JSON text, which is read last, from the Parquet files
-        assert damaged or ".parquet' cannot be read" in str(error), error
+        assert "damaged" in str(error) and "finished.sqlite" in str(error), error
+    else:
+        assert row[place] == before
 print(told)
 """
 
 
 def test_altered_results_are_one_clear_error(tmp_path):
-    """Arrow trusts what it reads: some of these crashed the process, most raised errors of its."""
     command = [sys.executable, "-W", "ignore", "-c", ALTERING, str(tmp_path / "source"), "80"]
     done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) > 53
+    assert int(done.stdout) > 70
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])

@@ -120,7 +120,7 @@ ROWS = st.lists(
 @settings(deadline=None, max_examples=50)
 @given(st.lists(ROWS, max_size=3))
 def test_frames_are_undone(parts):
-    packed = [unpack(pack(to_columns(SPEC, rows)), SPEC) for rows in parts]
+    packed = [unpack(pack(to_columns(SPEC, rows))) for rows in parts]
     batches = [record_batch(SPEC, columns) for columns in packed]
     arrow = to_frame(pa.Table.from_batches(batches, arrow_schema(SPEC)), SPEC)
     rows = [row for part in parts for row in part]
