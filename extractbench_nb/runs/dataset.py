@@ -31,7 +31,7 @@ from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, ne
 from extractbench_nb.runs import dataset_statistics as statistics
 from extractbench_nb.runs.dataset_statistics import DOCUMENT, DOMAIN, RUN, SCHEMA
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.files import cache_folder, file_hash
+from extractbench_nb.support.files import cache_folder
 from extractbench_nb.support.wording import plural
 
 REPOSITORY = "https://github.com/ContextualAI/extract-bench"
@@ -77,27 +77,6 @@ def download_folder() -> Path:
 def missing_files(root: Path) -> list[str]:
     """List the released files with a known hash that a folder lacks, without reading any."""
     return [f.path for f in released_files() if f.sha256 and not (root / f.path).is_file()]
-
-
-_STATES = ("verified", "unverified", "changed", "missing")
-
-
-def check_files(root: Path) -> dict[str, int]:
-    """Count the released files that are verified, unverified, changed and missing in a folder.
-
-    A file is unverified if its hash is not known.
-    """
-    counts = dict.fromkeys(_STATES, 0)
-    for file in released_files():
-        digest = file_hash(root / file.path)
-        if digest is None:
-            state = "missing"
-        elif file.sha256 is None:
-            state = "unverified"
-        else:
-            state = "verified" if digest == file.sha256 else "changed"
-        counts[state] += 1
-    return counts
 
 
 LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "COPYING")
@@ -207,15 +186,15 @@ def pdf_beside(gold: Path) -> Path:
 
 def list_folders(folder: Path) -> Iterator[Path]:
     """List the folders in a folder by name, without hidden ones."""
-    return (entry for entry in _visible(folder) if entry.is_dir())
+    return (entry for entry in visible_entries(folder) if entry.is_dir())
 
 
 def list_files(folder: Path, suffix: str) -> Iterator[Path]:
     """List the files in a folder with a suffix by name, without hidden ones."""
-    return (e for e in _visible(folder) if e.name.endswith(suffix) and e.is_file())
+    return (e for e in visible_entries(folder) if e.name.endswith(suffix) and e.is_file())
 
 
-def _visible(folder: Path) -> list[Path]:
+def visible_entries(folder: Path) -> list[Path]:
     """List the entries of a folder by name, without hidden ones; none if it is not a folder."""
     if not folder.is_dir():
         return []
@@ -322,30 +301,6 @@ class Dataset(TextCard):
                 continue
             return next((line.strip()[:_LONGEST] for line in lines if line.strip()), None)
         return None
-
-    @property
-    def _origin(self) -> str | None:
-        """Where a named dataset comes from; None for a user's folder."""
-        return _NAMED[self.name][1] if self.name in _NAMED else None
-
-    @property
-    def provenance(self) -> pd.Series[Any]:
-        """Where the dataset comes from, as a Series.
-
-        dataset, source, commit, licence and folder; then the numbers of released files that are
-        verified (by SHA-256), unverified, changed and missing. NA if it does not apply.
-        """
-        released = self.name == "extractbench"
-        facts: dict[str, Any] = {
-            "dataset": self.name,
-            "source": REPOSITORY if released else self._origin,
-            "commit": COMMIT if released else None,
-            "licence": self.licence,
-            "folder": str(self.root),
-        }
-        facts |= check_files(self.root) if released else dict.fromkeys(_STATES)
-        cells = [pd.NA if value is None else value for value in facts.values()]
-        return pd.Series(cells, index=list(facts), dtype=object, name="provenance")
 
     @property
     def schemas(self) -> pd.DataFrame:
@@ -490,7 +445,8 @@ class Dataset(TextCard):
             *([f"{plural(lacking, 'PDF')} without gold"] if lacking else []),
         )
         licence = f"licence: {self.licence}" if self.licence else None
-        source = "; ".join(filter(None, (licence, self._origin)))
+        origin = _NAMED[self.name][1] if self.name in _NAMED else None
+        source = "; ".join(filter(None, (licence, origin)))
         lines = [f"Dataset {self.name!r}: {', '.join(counts)}", f"  {self.root}"]
         lines += [f"  {source}"] if source else []
         for schema in self._schemas:

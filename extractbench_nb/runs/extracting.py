@@ -460,7 +460,7 @@ class Request(NamedTuple):
 
 def begun_run(path: Path, documents: Sequence[str], *, resume: bool) -> RunFolder | None:
     """Check the names of documents, and open the run that a folder holds, if it may be resumed."""
-    check_names(path, documents)
+    check_names(documents)
     begun = RunFolder.open(path) if is_run(path) else None
     if begun is not None and not resume:
         raise InputError(f"{str(path)!r} holds a run; pass resume=True, or use another folder")

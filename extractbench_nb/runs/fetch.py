@@ -42,8 +42,8 @@ def fetch_dataset(
     About 35 MB from ``github.com/ContextualAI/extract-bench`` (MIT licence), pinned to one commit.
     Each file is verified by its SHA-256 and appears under its name only when it is complete; a
     verified file is never downloaded again. One PDF was not available when the hashes were made: it
-    is unverified (see `Dataset.provenance`); if the source lacks it, the document stays without
-    PDF, with a warning. A downloaded file with another hash raises an error.
+    is not verified; if the source lacks it, the document stays without PDF, with a warning. A
+    downloaded file with another hash raises an error.
 
     Parameters
     ----------

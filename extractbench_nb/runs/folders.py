@@ -25,23 +25,25 @@ import pandas as pd
 
 from extractbench_nb._version import __version__
 from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.schema import Validation
 from extractbench_nb.errors import InputError, OutputError, nearest, needs
 from extractbench_nb.runs.dataset import list_files
 from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.files import make_folder, read_own_file, read_own_json, write_texts
+from extractbench_nb.support.wording import cut
 
 #: Version of the layout. A folder of a newer one is not read.
 FORMAT = 1
 #: Folders of simulations are no longer written, but read.
-KINDS = ("extraction", "construction", "simulation")
+KINDS = ["extraction", "construction", "simulation"]
 RUN_FILE = "run.json"
 
 _RAW, _META = ".raw.txt", ".meta.json"
 _LOCK = ".lock"
 _PACKAGES = ("litellm", "pandas", "pypdfium2")
-#: Largest number of bytes in a file name, if the system does not tell.
+#: Largest number of bytes in a file name.
 _LONGEST_NAME = 255
-_LARGEST = 2**63 - 1
+_LONGEST_PROBLEM = 200
 
 
 class Output(NamedTuple):
@@ -161,7 +163,7 @@ class RunFolder:
             raise InputError(f"{str(self.path)!r}: no output for document {document!r}; {hint}")
         meta_path, raw_path = self._file(document, _META), self._file(document, _RAW)
         meta = read_own_json(meta_path, "meta")
-        _check_meta(meta, meta_path)
+        _check(meta, _META_SCHEMA, f"meta file {str(meta_path)!r}")
         try:  # reading as text would change line breaks
             return Output(read_own_file(raw_path, "raw output").decode("utf-8"), meta)
         except FileNotFoundError:
@@ -170,7 +172,7 @@ class RunFolder:
             raise InputError(f"raw output {str(raw_path)!r} is not UTF-8: {error}") from None
 
     def _file(self, document: str, suffix: str) -> Path:
-        check_names(self.path, [document])
+        check_names([document])
         return self.path / f"{document}{suffix}"
 
 
@@ -192,13 +194,9 @@ def refuse_outputs(path: Path) -> None:
         raise InputError(f"{str(path)!r} holds outputs without a {RUN_FILE}; name another one")
 
 
-def check_names(path: Path, documents: Iterable[str]) -> None:
+def check_names(documents: Iterable[str]) -> None:
     """Raise `InputError` for ids that cannot be part of a file name."""
-    folder = next((p for p in (path, *path.absolute().parents) if p.is_dir()), Path())
-    try:
-        limit = os.pathconf(folder, "PC_NAME_MAX") - len(_META)
-    except (AttributeError, OSError, ValueError):  # not on Windows
-        limit = _LONGEST_NAME - len(_META)
+    limit = _LONGEST_NAME - len(_META)
     for document in documents:
         problem = f"document {document!r:.80} cannot be part of a file name"
         try:
@@ -209,62 +207,53 @@ def check_names(path: Path, documents: Iterable[str]) -> None:
             raise InputError(problem)
         if size > limit:
             raise InputError(
-                f"{problem}: it has {size} bytes, at most {limit} are possible here; give the "
+                f"{problem}: it has {size} bytes, at most {limit} are possible; give the "
                 "document a shorter name"
             )
 
 
-def _check_meta(meta: Any, path: Path) -> None:
-    """Check the types of a meta file, which may come from somebody else."""
-    if not isinstance(meta, dict):
-        raise InputError(f"meta file {str(path)!r} does not hold a JSON object")
-    error = meta.get("error")
-    if error is not None and not isinstance(error, dict):
-        raise InputError(f"meta file {str(path)!r}: error is {error!r:.80}; expected an object")
-    expectations: tuple[tuple[tuple[str, ...], tuple[type, ...], str], ...] = (
-        (("finish_reason", "input", "reason", "message"), (str,), "a text"),
-        (("prompt_tokens", "completion_tokens"), (int,), "a whole number from 0 to 2^63 - 1"),
-        (("cost_usd", "latency_seconds"), (int, float), "a number that is 0 or more"),
-    )
-    cells = {**meta, **{name: (error or {}).get(name) for name in ("reason", "message")}}
-    for names, types, expected in expectations:
-        for name in names:
-            value: Any = cells.get(name)
-            fits = type(value) in types and (str in types or 0 <= value <= _LARGEST)
-            if value is not None and not fits:
-                shown = f"{type(value).__name__} {repr(value)[:80]}"
-                raise InputError(
-                    f"meta file {str(path)!r}: {name} is {shown}; expected {expected} or null"
-                )
+def _check(value: Any, schema: Mapping[str, Any], what: str) -> None:
+    """Raise `InputError` for the content of a file that somebody else may have written."""
+    error = next(Validation(schema).iter_errors(value), None)
+    if error is not None:
+        raise InputError(f"{what}: at {error.json_path}, {cut(error.message, _LONGEST_PROBLEM)}")
+
+
+_TEXT = {"type": ["string", "null"]}
+_COUNT = {"type": ["integer", "null"], "minimum": 0, "maximum": 2**63 - 1}
+_AMOUNT = {"type": ["number", "null"], "minimum": 0, "maximum": 2**63 - 1}
+_META_SCHEMA = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("finish_reason", "input"), _TEXT),
+        **dict.fromkeys(("prompt_tokens", "completion_tokens"), _COUNT),
+        **dict.fromkeys(("cost_usd", "latency_seconds"), _AMOUNT),
+        "error": {"type": ["object", "null"], "properties": {"reason": _TEXT, "message": _TEXT}},
+    },
+}
+_NAME = {"type": "string"}
+_DOCUMENT_SCHEMA = {"type": "object", "properties": {"domain": _NAME, "schema": _NAME}}
+_DESCRIPTION_SCHEMA = {
+    "type": "object",
+    "required": ["format", "kind", "model"],
+    "properties": {
+        "format": {"type": "integer"},
+        "kind": {"enum": KINDS},
+        "model": _NAME,
+        "documents": {"type": "object", "additionalProperties": _DOCUMENT_SCHEMA},
+    },
+}
 
 
 def _check_description(description: Any, path: Path) -> None:
-    problem = f"{str(path)!r} does not describe a run"
-    if not isinstance(description, dict) or not isinstance(description.get("format"), int):
-        raise InputError(f"{problem}: expected an object with a format")
-    if description["format"] > FORMAT:
+    version = description.get("format") if isinstance(description, dict) else None
+    if isinstance(version, int) and version > FORMAT:
         raise InputError(
-            f"{str(path)!r} was written by a newer version of this package (format "
-            f"{description['format']}; version {__version__} reads up to format {FORMAT}); update "
-            "the package to read this run"
+            f"{str(path)!r} was written by a newer version of this package (format {version}; "
+            f"version {__version__} reads up to format {FORMAT}); update the package to read this "
+            "run"
         )
-    kind, model = description.get("kind"), description.get("model")
-    if kind not in KINDS or not isinstance(model, str):
-        raise InputError(
-            f"{problem}: kind is {kind!r}, model is {model!r}; expected one of "
-            f"{', '.join(map(repr, KINDS))} and a text"
-        )
-    documents = description.get("documents", {})
-    well_formed = isinstance(documents, dict) and all(
-        isinstance(about, dict)
-        and all(isinstance(about.get(name, ""), str) for name in ("domain", "schema"))
-        for about in documents.values()
-    )
-    if not well_formed:
-        raise InputError(
-            f"{problem}: expected documents to be an object, and in it for each id an object with "
-            "the texts domain and schema"
-        )
+    _check(description, _DESCRIPTION_SCHEMA, f"{str(path)!r} does not describe a run")
 
 
 def _json_file(value: Mapping[str, Any]) -> str:

@@ -28,11 +28,8 @@ from extractbench_nb.core.values import (
     read_document,
 )
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
-from extractbench_nb.runs.dataset import Documents
-from extractbench_nb.runs.rows import (
-    SUMMARIES,
-    value_to_text,
-)
+from extractbench_nb.runs.dataset import Documents, list_files, list_folders, visible_entries
+from extractbench_nb.runs.rows import SUMMARIES, value_to_text
 from extractbench_nb.support.files import reading
 from extractbench_nb.support.wording import fitted
 
@@ -134,12 +131,11 @@ def without_notes(part: Any) -> Any:
 # --- runs ---------------------------------------------------------------------------------------
 
 _SUFFIX = ".json"
-_LAYOUT = "expected the layout run/document.json"
+_LAYOUT = "expected the layout run/document.json, and no folder without outputs"
 _NEEDED = ("run", "document", "predicted")
 #: What is kept of the outputs of `extract`.
-_OF_ANSWERS = ("run", "document", "domain", "cost_usd", "latency_seconds")
+_OF_ANSWERS = ("run", "document", "domain", "cost_usd", "latency_seconds", "predicted")
 _KNOWN = (*_NEEDED, "domain", "schema", "gold")
-_GIVEN = ("schema", True)
 _SHOWN = 3
 #: Columns of the summary that may be columns of the runs too.
 _ALLOWED = ("run", "document", "domain", "schema")
@@ -206,50 +202,32 @@ def _answers(runs: Any) -> pd.DataFrame | None:
     """Return the outputs of a run of `extract`, or a list of them, with cost and latency."""
     several = runs if isinstance(runs, list | tuple) else [runs]
     frames = [getattr(each, "outputs", None) for each in several]
-    found = [frame for frame in frames if isinstance(frame, pd.DataFrame) and "raw" in frame]
-    if not found or len(found) < len(several):
+    if not frames or not all(isinstance(f, pd.DataFrame) and "raw" in f for f in frames):
         return None
-    outputs = pd.concat(found, ignore_index=True)
-    kept = outputs[[name for name in _OF_ANSWERS if name in outputs.columns]]
-    texts = [
-        raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw for raw in outputs["raw"]
-    ]
-    return kept.assign(predicted=pd.Series(texts, index=kept.index, dtype=object))
+    outputs = pd.concat(frames, ignore_index=True).rename(columns={"raw": "predicted"})
+    return outputs[[name for name in _OF_ANSWERS if name in outputs]]
 
 
 def _read_folder(folder: Path) -> pd.DataFrame:
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing"
         raise InputError(f"runs: found {found} at {str(folder)!r}; expected a folder of runs")
-    rows: list[tuple[str, str, Path]] = []
-    for run in _visible(folder):
-        if run.is_dir():
-            rows.extend((run.name, path.name.removesuffix(_SUFFIX), path) for path in _outputs(run))
-        elif run.name.endswith(_SUFFIX):
-            raise InputError(f"{str(run)!r} is not in the folder of a run; {_LAYOUT}")
-    if not rows:
-        raise InputError(f"runs: no folder of a run in {str(folder)!r}; {_LAYOUT}")
-    return pd.DataFrame(rows, columns=list(_NEEDED), dtype=object)
-
-
-def _outputs(run: Path) -> list[Path]:
-    outputs = _visible(run)
-    for path in outputs:
-        if not path.name.endswith(_SUFFIX):
-            found = "a folder" if path.is_dir() else "a file without .json"
-            raise InputError(f"{str(path)!r} is {found}; {_LAYOUT}")
-    if not outputs:
-        raise InputError(
-            f"no outputs in the folder {str(run)!r} of run {run.name!r}; {_LAYOUT}; remove the "
-            "folder where the run has none"
-        )
-    return outputs
-
-
-def _visible(folder: Path) -> list[Path]:
     with reading(f"runs folder {str(folder)!r}"):
-        entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-    return sorted(entries, key=lambda entry: entry.name)
+        outputs = {run: visible_entries(run) for run in list_folders(folder)}
+        misplaced = list(list_files(folder, _SUFFIX))
+    misplaced += [p for paths in outputs.values() for p in paths if not p.name.endswith(_SUFFIX)]
+    empty = [run for run, paths in outputs.items() if not paths]
+    if misplaced or empty or not outputs:
+        found = f"no outputs in {str([*empty, folder][0])!r}"
+        if misplaced:
+            found = f"{str(misplaced[0])!r} is no output"
+        raise InputError(f"runs: {found}; {_LAYOUT}")
+    rows = [
+        (run.name, path.name.removesuffix(_SUFFIX), path)
+        for run, paths in outputs.items()
+        for path in paths
+    ]
+    return pd.DataFrame(rows, columns=list(_NEEDED), dtype=object)
 
 
 def _check_columns(
@@ -262,8 +240,9 @@ def _check_columns(
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InputError(f"runs has two columns named {twice[0]!r}; rename one")
-    needed = _NEEDED if dataset is not None else (*_NEEDED, "schema", "gold")
-    absent = [name for name in needed if name not in names and (name, has_schema) != _GIVEN]
+    needed = [*_NEEDED] if dataset is not None else [*_NEEDED, "schema", "gold"]
+    given = {*names, "schema"} if has_schema else {*names}
+    absent = [name for name in needed if name not in given]
     if absent:
         more = "; or pass dataset= for schema and gold" if {*absent} & {"schema", "gold"} else ""
         found = ", ".join(map(repr, names))
@@ -318,9 +297,6 @@ class _CellReader:
             if self.dataset is not None:
                 similar = nearest(document, self.known)
                 problem = f"the dataset has no document {document!r}; {similar}"
-                pdfs = getattr(self.dataset, "pdfs_without_gold", ())
-                if any(pdf.stem == document for pdf in pdfs):
-                    problem = f"document {document!r} has a PDF but no gold in the dataset"
             raise InputError(f"{where}: {problem}")
         if domain is not None and not isinstance(domain, str):
             raise InputError(f"{where}: domain is {domain!r}; expected a text")

@@ -197,10 +197,10 @@ def test_a_bad_schema_is_named(frame_of):
 
 
 MISPLACED = {
-    "a run without outputs": ("b/.hidden", r"no outputs in the folder '.*b' of run 'b'; expected"),
-    "beside the runs": ("stray.json", "stray.json' is not in the folder of a run"),
-    "too deep": ("a/deep/one.json", "deep' is a folder"),
-    "not json": ("a/one.txt", "one.txt' is a file without .json"),
+    "a run without outputs": ("b/.hidden", r"no outputs in '.*b'; expected"),
+    "beside the runs": ("stray.json", "stray.json' is no output"),
+    "too deep": ("a/deep/one.json", "deep' is no output"),
+    "not json": ("a/one.txt", "one.txt' is no output"),
     "unknown": ("a/four.json", "no document 'four'"),
 }
 

@@ -336,6 +336,6 @@ def test_a_pdf_without_gold_is_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="no document 'c'; "):
         dataset.gold("c")
     runs = pd.DataFrame({"run": ["r"], "document": ["b"], "predicted": [{}]})
-    with pytest.raises(InputError, match="document 'b' has a PDF but no gold in the dataset"):
+    with pytest.raises(InputError, match="the dataset has no document 'b'"):
         evaluate_runs(runs, dataset=dataset, progress=False)
     assert SAMPLE.pdfs_without_gold == ()

@@ -120,10 +120,6 @@ def test_everything_is_fetched_once(source: Source, tmp_path: Path) -> None:
     assert dataset.listing["has_pdf"].tolist() == [True, True]
     fetch_dataset(path=tmp_path, base_url=source.url, progress=False)
     assert len(source.asked) == len(CONTENT)
-    assert dataset.provenance["verified":].tolist() == [5, 1, 0, 0]
-    (tmp_path / GOLD).write_text("{}")
-    (tmp_path / PDF).unlink()
-    assert dataset.provenance["verified":].tolist() == [3, 1, 1, 1]
 
 
 FAILURES = [
