@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 #: Exit statuses of `gate`, those of diff: the candidate fails; the two cannot be compared.
 _REGRESSED, _NOT_COMPARED = 1, 2
-#: Largest number of regressions to print.
+#: Regressions that the text lists.
 _MOST = 10
 
 
@@ -106,7 +106,7 @@ def gate(
         frames = {name: records(getattr(found, name)) for name in ("by_document", "fields")}
         print_json({**about, "summary": scores, **frames})
     else:
-        print_text(found.to_text(most=_MOST))
+        print_text(repr(found))
         if (found.fields["verdict"] == "regressed").sum() > _MOST:
             print_text("  --json has all rows, --summary FILE the first 25 as Markdown")
     if found.verdict == "fail" or (strict and found.verdict == "inconclusive"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -116,7 +116,8 @@ def refuse_other_gold(joined: pd.DataFrame) -> None:
         has, lacks = SIDES if row["side"] == "left_only" else SIDES[::-1]
         raise InputError(
             f"document {row['document']!r}: {row['path']} is scored by {row['metric']} in the "
-            f"{has} and not in the {lacks}, so gold or schema differs; evaluate the baseline again"
+            f"{has} and not in the {lacks}, so gold, schema or metrics differ; evaluate the "
+            "baseline again"
         )
     rows = joined[outside & both & (present[0] | present[1])]
     for document, path, was_, now in zip(
@@ -141,9 +142,8 @@ def node_changes(joined: pd.DataFrame, sides: list[Side], common: list[str]) -> 
         if all(side.summary.loc[name, "outcome"] != "invalid" for side in sides)
     ]
     changes = stacked([_field_changes(joined), _item_changes(sides, evaluated)])
-    known = sides[1].summary
-    changes["domain"] = [known.loc[name, "domain"] for name in changes["document"]]
-    changes["schema"] = [known.loc[name, "schema"] for name in changes["document"]]
+    for name in ("domain", "schema"):
+        changes[name] = changes["document"].map(sides[1].summary[name])
     scores = [changes[f"score_{side}"].astype("Float64").fillna(0.0) for side in _TIMES]
     changes = changes.assign(
         rank=changes["verdict"].map(CHANGES.index),
@@ -245,43 +245,32 @@ def _item_changes(sides: list[Side], evaluated: list[str]) -> pd.DataFrame:
     )
 
 
-def document_changes(
-    sides: list[Side], common: list[str], changes: pd.DataFrame, measure: str
-) -> pd.DataFrame:
+def document_changes(sides: list[Side], changes: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Build ``by_document``; a document without all verdicts has no difference."""
     rows = []
-    shared = set(common)
-    counted = changes[changes["counted"]]
-    counts = {
-        name: counted.loc[counted["verdict"] == name, "document"].value_counts()
-        for name in ("regressed", "improved")
-    }
-    for document in dict.fromkeys([*sides[0].summary.index, *sides[1].summary.index]):
-        found = [
-            side.summary.loc[document] if document in side.summary.index else None for side in sides
-        ]
+    counts = changes[changes["counted"]].groupby(["document", "verdict"]).size().to_dict()
+    outputs = [side.summary.to_dict("index") for side in sides]
+    for document in dict.fromkeys([*outputs[0], *outputs[1]]):
+        found = [of_side.get(document) for of_side in outputs]
         first = next(row for row in found if row is not None)
-        row = {"document": document, "domain": first["domain"], "schema": first["schema"]}
-        scores = [None if side is None else _score(side, measure) for side in found]
-        for time, side, score in zip(_TIMES, found, scores, strict=True):
-            row |= {time: score, f"outcome_{time}": None if side is None else side["outcome"]}
-        unknown = sum(int(side["judge_errors"]) for side in found if side is not None)
-        row |= {name: int(of.get(document, 0)) for name, of in counts.items()}
-        row |= {"unknown": unknown}
-        if document not in shared:
-            verdict = "only_candidate" if found[0] is None else "only_baseline"
-        elif unknown:
-            verdict = "unknown"
+        row = {name: first[name] for name in ("domain", "schema")} | {"document": document}
+        for time, output in zip(_TIMES, found, strict=True):
+            if output is not None:  # an output that is not JSON has a score of 0
+                is_invalid = output["outcome"] == "invalid"
+                row[time] = 0.0 if is_invalid else float(output[measure])
+                row[f"outcome_{time}"] = output["outcome"]
+        row |= {name: counts.get((document, name), 0) for name in ("regressed", "improved")}
+        row["unknown"] = sum(int(output["judge_errors"]) for output in found if output is not None)
+        if None in found:
+            row["verdict"] = "only_candidate" if found[0] is None else "only_baseline"
+        elif row["unknown"]:
+            row["verdict"] = "unknown"
         else:
             row["difference"] = rise = row["is"] - row["was"]
-            verdict = "same" if abs(rise) <= SAME else "improved" if rise > 0 else "regressed"
-        rows.append(row | {"verdict": verdict})
+            verdict = "improved" if rise > 0 else "regressed"
+            row["verdict"] = "same" if abs(rise) <= SAME else verdict
+        rows.append(row)
     rows.sort(key=lambda row: (DOCUMENT_VERDICTS.index(row["verdict"]), row.get("difference", 0)))
     return DOCUMENT_COLUMNS.from_records(
         {name: None if value is pd.NA else value for name, value in row.items()} for row in rows
     )
-
-
-def _score(row: pd.Series, measure: str) -> Any:
-    """Return the score of an output; one that is not JSON has 0."""
-    return 0.0 if row["outcome"] == "invalid" else float(row[measure])

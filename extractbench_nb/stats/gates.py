@@ -140,31 +140,17 @@ class Regressions(TextCard, DescribedFrames):
         count = f"\nListed: {listed} of {plural(len(rows), 'row')}.\n" if listed < len(rows) else ""
         return "\n".join(part for part in (head, notes, "".join(table)) if part) + count
 
-    def to_text(self, *, most: int = 10) -> str:
-        """Write a summary for a terminal: verdict, scores, notes and the worst regressions.
-
-        Parameters
-        ----------
-        most : int, optional
-            Largest number of regressions to list, 0 and up.
-
-        Returns
-        -------
-        str
-            Lines of text; control characters of documents and models are replaced.
-        """
-        rows = _listed(self._fields)
-        lines = [self._title(), one_line(self.reason, 1_000), self._counts()]
-        lines += [one_line(note, 400) for note in self.notes]
-        lines += [f"  {one_line(_change_text(r), 240)}" for r in rows.head(most).to_dict("records")]
-        if most < len(rows):
-            lines.append(f"listed: {most} of {plural(len(rows), 'row')}")
-        return "\n  ".join(lines)
-
     def __repr__(self) -> str:
-        """Write the verdict, scores, documents and the worst regressions."""
-        more = len(_listed(self._fields)) > _SHOWN
-        return self.to_text(most=_SHOWN) + "\n  .fields has all rows" * more
+        """Write the verdict, scores, notes and the worst regressions."""
+        rows = _listed(self._fields)
+        names = " to ".join(one_line(name, 40) for name in self.runs)
+        lines = [f"Regressions from {names}: {self.verdict}", one_line(self.reason, 1_000)]
+        lines += [self._counts(), *(one_line(note, 400) for note in self.notes)]
+        shown = rows.head(_SHOWN).to_dict("records")
+        lines += [f"  {one_line(_change_text(row), 240)}" for row in shown]
+        if len(rows) > _SHOWN:
+            lines.append(f"listed: {_SHOWN} of {plural(len(rows), 'row')}; fields has all")
+        return "\n  ".join(lines)
 
     def _counts(self) -> str:
         """Count the rows that regressed, and the fields and documents that they are of."""
@@ -176,10 +162,6 @@ class Regressions(TextCard, DescribedFrames):
             return found
         fields, documents = rows["field"].nunique(), rows["document"].nunique()
         return f"{found}: {plural(fields, 'field')} in {plural(documents, 'document')}"
-
-    def _title(self) -> str:
-        names = " to ".join(one_line(name, 40) for name in self.runs)
-        return f"Regressions from {names}: {self.verdict}"
 
 
 _SHOWN = 10
@@ -341,12 +323,12 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     common = sorted(set(sides[0].summary.index) & set(sides[1].summary.index))
     if not common:
         raise InputError("baseline and evs have no document in common")
-    _refuse_other_schemas(sources, sides, common)
-    _refuse_other_alternatives(sources, common)
     joined = join(sides[0].fields, sides[1].fields, ["document", "path", "metric"], common)
+    _refuse_other_alternatives(sources, common)
     refuse_other_gold(joined)
+    _refuse_other_schemas(sources, sides, common)
     changes = node_changes(joined, sides, common)
-    documents = document_changes(sides, common, changes, measure)
+    documents = document_changes(sides, changes, measure)
     kept = documents.loc[documents["difference"].notna(), "document"].tolist()
     if not kept:
         raise InputError(
@@ -463,26 +445,10 @@ def _refuse_other_schemas(
     for document, was, is_ in zip(common, *digests, strict=True):
         # a label may stand for several schemas, and one side for fewer documents
         if was and is_ and not (was <= is_ or is_ <= was):
-            difference = _other_metric(sides, document)
             raise InputError(
-                f"document {document!r}: the baseline was evaluated with another schema"
-                f"{difference}; evaluate one of them again"
+                f"document {document!r}: the baseline was evaluated with another schema; evaluate "
+                "one of them again"
             )
-
-
-def _other_metric(sides: Iterable[Side], document: str) -> str:
-    """Name the first place that both sides score, by other metrics; empty if there is none."""
-    was, is_ = (
-        side.fields[side.fields["document"] == document]
-        .groupby("path", sort=False)["metric"]
-        .agg(lambda names: " and ".join(sorted({*names})))
-        for side in sides
-    )
-    for path, metric in was.items():
-        other = is_.get(str(path), metric)
-        if other != metric:
-            return f": {path} is scored by {metric} there and by {other} in the candidate"
-    return ""
 
 
 # --- words ------------------------------------------------------------------------------------

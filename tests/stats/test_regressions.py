@@ -211,7 +211,10 @@ REFUSED = [
     ({"gold": {**GOLD, "year": 2023}}, r"'d': gold at \$\.year is 2024 in the baseline and 2023"),
     ({"gold": {**GOLD, "lines": [NUT, BOLT]}}, r"'d': gold at \$\.lines is \["),
     ({"gold": {**GOLD, "keys": {"k": 1, "j": 1}}}, r"\$\.keys\['j'\] is scored by integer_exact"),
-    ({"schema": other_schema(type="number")}, r"another schema"),
+    (
+        {"schema": other_schema(type="number")},
+        r"\$\.year is scored by number_tolerance in",
+    ),
     ({"schema": other_schema(type="integer", minimum=3)}, r"another schema"),
 ]
 
@@ -327,8 +330,7 @@ def test_notes_and_rows_at_their_limits(documents: int, few: bool, cut: bool, mo
     assert worse.verdict == ("inconclusive" if few else "fail")
     assert len(worse.fields) == documents
     assert repr(worse).count("incorrect") == min(documents, 10)
-    assert (f"listed: 10 of {documents} rows" in repr(worse)) == more
-    assert (".fields has all rows" in repr(worse)) == more
+    assert (f"listed: 10 of {documents} rows; fields has all" in repr(worse)) == more
 
 
 def test_options_at_their_limits() -> None:
@@ -391,13 +393,9 @@ def test_the_metric_that_differs_is_named(tmp_path: Path) -> None:
     titled = {**SCHEMA, "title": "Invoice"}
     baseline = batch({"d": GOLD}, schema=titled, metrics={"year": "number_exact"})
     baseline.save(tmp_path / "saved")
-    message = (
-        r"^document 'd': the baseline was evaluated with another schema: \$\.year is scored by "
-        "number_exact there and by integer_exact in"
-    )
+    message = r"^document 'd': \$\.year is scored by (number|integer)_exact in the \w+ and not in"
     for source in (baseline, tmp_path / "saved"):
-        with pytest.raises(xb.InputError, match=message):
-            xb.regressions(source, batch({"d": GOLD}, schema=titled))
-    skipped = batch({"d": GOLD}, schema=titled, metrics={"year": "skip"})
-    with pytest.raises(xb.InputError, match="evaluated with another schema; evaluate one of them"):
-        xb.regressions(baseline, skipped)
+        for metrics in (None, {"year": "skip"}):
+            candidate = batch({"d": GOLD}, schema=titled, metrics=metrics)
+            with pytest.raises(xb.InputError, match=message):
+                xb.regressions(source, candidate)
