@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress
 from math import ceil
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
 from extractbench_nb.core import Evaluation
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, no_column
 from extractbench_nb.stats import Drawing, mean_intervals
 from extractbench_nb.support.cards import card_html
 from extractbench_nb.support.concurrency import progress_bar, worker_count, worker_pool
@@ -32,8 +30,6 @@ from extractbench_nb.tables.table_metrics import (
 
 #: The name of a pair, and its tables, which are not read yet.
 _Pair: TypeAlias = tuple[str, Any, Any]
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_Pair]]:
@@ -43,14 +39,10 @@ def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_P
     if isinstance(pairs, pd.DataFrame):
         for side in SIDES:
             if side not in pairs.columns:
-                hint = nearest(side, map(str, pairs.columns))
-                raise InputError(f"pairs: there is no column {side!r}; {hint}")
+                raise InputError(f"pairs: {no_column(side, pairs.columns)}")
         about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
-        for name in about.columns:
-            if name in taken:
-                raise InputError(
-                    f"pairs: column {name!r} is also a column of the result; rename it"
-                )
+        for name in about.columns.intersection(list(taken)):
+            raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
         if "document" not in about.columns:
             about.insert(0, "document", pd.Series(list(map(str, pairs.index)), dtype="string"))
         tables = list(zip(pairs["true"], pairs["predicted"], strict=True))
@@ -228,8 +220,7 @@ class TableScores:
         names: list[Any] = list(by) if isinstance(by, list | tuple) else [by]
         for name in names:
             if name not in self.summary.columns:
-                allowed = [str(column) for column in self.summary.columns]
-                raise InputError(f"by: no column {name!r}; {nearest(str(name), allowed)}")
+                raise InputError(f"by: {no_column(str(name), self.summary.columns)}")
         # pandas 2 cannot tell how many groups there are if one is without a name
         groups = [*iter(self.summary.groupby(names, sort=True, dropna=False))] if names else []
         if len(names) <= 1:
@@ -274,7 +265,8 @@ def evaluate_tables(
     tidy : bool, optional
         Whether white space in texts is collapsed, as in `read_table`.
     n_jobs : int, optional
-        Number of worker processes; -1 for one per processor. They take about two seconds to start.
+        Number of worker processes; -1 for one per processor. They take about two seconds to start,
+        and the tables must be picklable: no generators, no open files.
     progress : bool, optional
         Whether to show a progress bar.
 
@@ -306,26 +298,14 @@ def evaluate_tables(
 
 
 def each_table(
-    task: Callable[[Item], Result], items: Sequence[Item], workers: int, progress: bool
-) -> list[Result]:
+    task: Callable[[Any], Any], items: Sequence[Any], workers: int, progress: bool
+) -> list[Any]:
     """Return a result per item, in order; many items are shared among worker processes."""
     bar = partial(progress_bar, shown=progress, total=len(items), unit="table")
     if workers == 1 or len(items) <= _CHUNK:
         return list(bar(map(task, items)))
-    sent = [_can_be_sent(item) for item in items]
     with worker_pool(min(workers, ceil(len(items) / _CHUNK)), __name__) as pool:
-        answers = pool.map(task, compress(items, sent), chunksize=_CHUNK)
-        both = zip(items, sent, strict=True)
-        return list(bar(next(answers) if is_sent else task(item) for item, is_sent in both))
-
-
-def _can_be_sent(item: Any) -> bool:
-    """Whether a worker process can be given this; a generator or an open file stays."""
-    try:
-        pickle.dumps(item)
-    except Exception:  # noqa: BLE001 - pickle raises whatever an object does
-        return False
-    return True
+        return list(bar(pool.map(task, items, chunksize=_CHUNK)))
 
 
 def _score(asked: tuple[str, ...] | None, variant: str, tidy: bool, pair: _Pair) -> Scored:
@@ -346,11 +326,7 @@ def unreadable(true: Table, names: Iterable[str], error: InputError) -> Scored:
 
 
 def score_pair(
-    document: str,
-    true: Table,
-    predicted: Table,
-    names: Iterable[str],
-    variant: str,
+    document: str, true: Table, predicted: Table, names: Iterable[str], variant: str
 ) -> Scored:
     """Score a pair of tables that are read; without the boxes that a metric needs, with a note."""
     rows = []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.pdf import Excerpt, PageImage, lines_of, read_layers, render_page
 from extractbench_nb.support.files import reading
-from extractbench_nb.tables.cells import Cell, Numbers, Table, table_of_cells
+from extractbench_nb.tables.cells import Cell, Numbers, Table, covered_grid, table_of_cells
 from extractbench_nb.tables.grid_similarity import iou
 from extractbench_nb.tables.objects import (
     DETECTION_LABELS,
@@ -60,14 +60,8 @@ _MOST_PER_IMAGE = 100
 _ALL = "all"
 
 
-class _Found(NamedTuple):
-    """The predicted boxes of one label in one image, the best first, and which are right."""
-
-    true: int
-    predicted: int
-    scores: Numbers
-    hits: _Flags
-
+#: Of a label in an image: true and predicted objects, scores of the best, and which are right.
+_Found: TypeAlias = tuple[int, int, Numbers, _Flags]
 
 #: The labels of each task of a model.
 _TASKS = {"structure": STRUCTURE_LABELS, "detection": DETECTION_LABELS}
@@ -165,29 +159,21 @@ def score_detections(images: Iterable[tuple[Detected, Detected]]) -> pd.DataFram
     seen = 0
     for sides in images:
         seen += bool(sides[0].labels)
-        parts = [_by_label(side) for side in sides]
-        for label in parts[0].keys() | parts[1].keys():
-            (true, _), (predicted, scores) = (part.get(label, _NOTHING) for part in parts)
-            best = np.argsort(-scores, kind="stable")[:_MOST_PER_IMAGE]
-            hits = _matched(iou(predicted[best][:, None], true[None]))
-            one = _Found(len(true), len(predicted), scores[best], hits)
+        for label in {*sides[0].labels, *sides[1].labels}:
+            of_label = ([own == label for own in side.labels] for side in sides)
+            true, predicted = (
+                (side.boxes[at], side.scores[at])
+                for side, at in zip(sides, map(np.flatnonzero, of_label), strict=True)
+            )
+            best = np.argsort(-predicted[1], kind="stable")[:_MOST_PER_IMAGE]
+            hits = _matched(iou(predicted[0][best][:, None], true[0][None]))
+            one = len(true[0]), len(predicted[0]), predicted[1][best], hits
             found.setdefault(label, []).append(one)
     rows = [(label, *_label_scores(found[label])) for label in sorted(found)]
     counts = [sum(row[column] for row in rows) for column in (2, 3)]
-    counts.insert(0, seen)
     scored = [row[4:] for row in rows if row[4] is not None]
     means = np.mean(scored, axis=0).tolist() if scored else [None] * 4
-    return DETECTION_COLUMNS.from_rows([*rows, (_ALL, *counts, *means)])
-
-
-_NOTHING = np.empty((0, 4)), np.empty(0)
-
-
-def _by_label(objects: Detected) -> dict[str, tuple[Numbers, Numbers]]:
-    """Return the boxes and scores of each label."""
-    labels = np.array(objects.labels, dtype=object)
-    places = {label: labels == label for label in set(objects.labels)}
-    return {label: (objects.boxes[at], objects.scores[at]) for label, at in places.items()}
+    return DETECTION_COLUMNS.from_rows([*rows, (_ALL, seen, *counts, *means)])
 
 
 def _matched(overlaps: Numbers) -> _Flags:
@@ -206,12 +192,13 @@ def _matched(overlaps: Numbers) -> _Flags:
 
 def _label_scores(found: list[_Found]) -> tuple[Any, ...]:
     """Return images, true and predicted objects, AP50, AP75, AP and AR of one label."""
-    true, predicted = sum(one.true for one in found), sum(one.predicted for one in found)
-    images = sum(one.true > 0 for one in found)
+    numbers, predicted_numbers, scores, hits = zip(*found, strict=True)
+    true, predicted = sum(numbers), sum(predicted_numbers)
+    images = sum(number > 0 for number in numbers)
     if not true:
         return images, true, predicted, None, None, None, None
-    order = np.argsort(-np.concatenate([one.scores for one in found]), kind="stable")
-    right = np.concatenate([one.hits for one in found], axis=1)[:, order].cumsum(axis=1)
+    order = np.argsort(-np.concatenate(scores), kind="stable")
+    right = np.concatenate(hits, axis=1)[:, order].cumsum(axis=1)
     precision = right / np.arange(1, len(order) + 1)
     precision = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
     # nothing is precise beyond the last recall
@@ -432,13 +419,16 @@ def page_tables(
     (`from_objects`). A detected table without rows or columns is left out.
     """
     path = Path(pdf)
+    given: Any = models
+    if given is not None and (not isinstance(given, tuple | list) or len(given) != len(_LONGEST)):
+        raise InputError(f"models: {given!r:.80}; expected two, for detection and for structure")
+    texts = read_layers(path)  # a damaged file, or one that unpacks to gigabytes, ends here
+    if page not in range(1, len(texts) + 1):
+        raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {len(texts)}")
     if models is None:
         return _ruled_tables(path, page)
-    given: Any = models
-    if not isinstance(given, tuple | list) or len(given) != len(_LONGEST):
-        raise InputError(f"models: {given!r:.80}; expected two, for detection and for structure")
     detection, structure = models
-    image, words = _drawn_page(path, page)
+    image, words = _drawn_page(path, page, texts[page - 1])
     objects = detect(image, detection, "detection").sort_values(["y0", "x0"])
     tables = []
     for part in crop(image, objects, words):
@@ -453,11 +443,9 @@ def page_tables(
     return tables
 
 
-def _drawn_page(path: Path, page: int) -> tuple[Image, list[dict[str, Any]]]:
+def _drawn_page(path: Path, page: int, text: str) -> tuple[Image, list[dict[str, Any]]]:
     """Return the image of a page and its words in pixels."""
-    drawn = render_page(None, path, page, scale=_SCALE)
-    text = read_layers(path)[drawn.page - 1]
-    places = [Excerpt(drawn.page, *match.span()) for match in re.finditer(r"\S+", text)]
+    places = [Excerpt(page, *match.span()) for match in re.finditer(r"\S+", text)]
     # a word that is broken over two lines is two words
     pieces = [line for lines in lines_of(path, places) for line in lines]
     boxes = [line.box for line in pieces]
@@ -470,23 +458,18 @@ def _drawn_page(path: Path, page: int) -> tuple[Image, list[dict[str, Any]]]:
 
 
 def _ruled_tables(path: Path, page: int) -> list[Table]:
-    """Find tables by their lines."""
-    library = needs("pdfplumber", "tables")
-    texts = read_layers(path)  # a damaged file, or one that unpacks to gigabytes, ends here
-    if page not in range(1, len(texts) + 1):
-        raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {len(texts)}")
-    tables = []
-    with library.open(path) as pdf:
-        for found in pdf.pages[int(page) - 1].find_tables():
-            rows = zip(found.rows, found.extract(), strict=True)
-            boxes = [
-                (box, text or "")
-                for row, line in rows
-                for box, text in zip(row.cells, line, strict=True)
-                if box is not None
-            ]
-            tables.append(_table_of_boxes(boxes))
-    return tables
+    with needs("pdfplumber", "tables").open(path) as pdf:
+        return [
+            _table_of_boxes(
+                [
+                    (box, text or "")
+                    for row, texts in zip(found.rows, found.extract(), strict=True)
+                    for box, text in zip(row.cells, texts, strict=True)
+                    if box is not None
+                ]
+            )
+            for found in pdf.pages[page - 1].find_tables()
+        ]
 
 
 def _table_of_boxes(boxes: Sequence[tuple[tuple[float, ...], str]]) -> Table:
@@ -502,10 +485,9 @@ def _table_of_boxes(boxes: Sequence[tuple[tuple[float, ...], str]]) -> Table:
         Cell(lines(down, y0, y1), lines(across, x0, x1), text, (x0, y0, x1, y1))
         for (x0, y0, x1, y1), text in boxes
     ]
-    blank = {(row, column) for row in range(len(down) - 1) for column in range(len(across) - 1)}
-    blank -= {(row, column) for cell in cells for row in cell.rows for column in cell.columns}
+    grid, _ = covered_grid(cells, (len(down) - 1, len(across) - 1))
     cells += [
         Cell((r,), (c,), box=(across[c], down[r], across[c + 1], down[r + 1]))
-        for r, c in sorted(blank)
+        for r, c in np.argwhere(grid < 0).tolist()
     ]
     return table_of_cells(cells)

@@ -12,16 +12,11 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
-from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole, table_of_cells
-from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
+from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.quality import list_of_tables
 from extractbench_nb.tables.reading import read_table
-from extractbench_nb.tables.table_metrics import (
-    TABLE_METRICS,
-    compare_rows,
-    usual_metrics,
-)
+from extractbench_nb.tables.table_metrics import TABLE_METRICS, compare_rows, usual_metrics
 
 _TABLES: dict[int, list[tuple[Any, ...]]] = {
     2: [
@@ -234,15 +229,13 @@ KEEP_COLUMNS = FrameSpec(
 _RATES = tuple(round(0.1 * n, 1) for n in range(11))
 
 
-def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-only
+def keep_curves(
     tables: Iterable[Any],
     *,
     metrics: str | Sequence[str] | None = None,
     modes: str | Sequence[str] = KEEP_MODES,
     rates: float | Sequence[float] = _RATES,
     seed: int = 0,
-    variant: str = "paper",
-    progress: bool = False,
 ) -> pd.DataFrame:
     """Score random parts of tables against the whole; each line is kept with probability x.
 
@@ -263,10 +256,6 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     seed : int, optional
         0 and up. One number is drawn for each row and column; a line is kept if it is below x, so
         that the parts for a greater x contain those for a smaller one.
-    variant : str, optional
-        Variant of grid table similarity, as in `grits`.
-    progress : bool, optional
-        Whether to show a progress bar.
 
     Returns
     -------
@@ -288,13 +277,10 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
     cells span only the lines that are kept.
     """
     chosen, shares = checked_names(modes, KEEP_MODES, "modes"), _checked_rates(rates)
-    checked_variant(variant, GRITS_VARIANTS)
     if not is_whole(seed) or seed < 0:
         raise InputError(f"seed is {seed!r}; expected a whole number from 0")
-    originals = [
-        read_table(table, name=f"table {n}")
-        for n, table in enumerate(list_of_tables(tables, "tables"))
-    ]
+    listed = enumerate(list_of_tables(tables, "tables"))
+    originals = [read_table(table, name=f"table {n}") for n, table in listed]
     if not originals:
         raise InputError("tables is empty; expected at least one table")
     for n, table in enumerate(originals):
@@ -305,16 +291,16 @@ def keep_curves(  # noqa: PLR0913 - the options of one experiment, all keyword-o
         key: [] for key in product(chosen, shares, (*names, _IDEAL))
     }
     rng = np.random.default_rng(seed)
-    for table in progress_bar(originals, shown=progress, unit="table"):
+    for table in originals:
         drawn = [rng.random(size) for size in table.grid.shape]
         for mode, x in product(chosen, shares):
-            masks = [
+            masks: list[Any] = [
                 side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
                 for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
             ]
             lines = [np.flatnonzero(flags).tolist() for flags in masks]
             part = table.part(*lines, rebuilt=False)
-            for name, row in zip(names, compare_rows(table, part, names, variant), strict=True):
+            for name, row in zip(names, compare_rows(table, part, names, "paper"), strict=True):
                 totals[mode, x, name].append(row[:3])
             share = float(np.prod([flags.mean() for flags in masks]))
             totals[mode, x, _IDEAL].append((2 * share / (1 + share), 1.0, share))
@@ -332,8 +318,7 @@ def _mean(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 def _checked_rates(rates: Any) -> list[float]:
     """Return the rates, each once, in the order given."""
-    given = rates.tolist() if isinstance(rates, np.ndarray) else rates
-    given = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    given = list(rates) if isinstance(rates, Iterable) else [rates]
     for rate in given:
         if not is_share(rate):
             raise InputError(f"rates: {rate!r} is not within 0 and 1")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, no_column
 from extractbench_nb.tables.cells import Box, Cell, Numbers, is_share, is_whole
 from extractbench_nb.tables.grid_similarity import boundaries
 from extractbench_nb.tables.reading import read_table
@@ -156,26 +156,26 @@ def read_objects(
     {1: "label is 'table rwo'; did you mean 'table row' or 'table' or 'table column'?"}
     """
     found = detected_objects(given, where, labels)
-    columns: dict[str, Any] = dict(zip(_CORNERS, found.boxes.T, strict=True))
-    columns |= {"label": found.labels, "score": found.scores}
-    frame = OBJECT_COLUMNS.build(columns)
-    frame.index = pd.Index(found.numbers, dtype="int64")
+    frame = _frame(OBJECT_COLUMNS, found, {"label": found.labels, "score": found.scores})
     return frame, found.problems
 
 
 def read_words(given: Any, where: str = "words") -> tuple[pd.DataFrame, dict[int, str]]:
     """Read the words of an image, and by position say what is wrong with those left out."""
     read = detected_words(given, where)
-    columns: dict[str, Any] = dict(zip(_CORNERS, read.boxes.T, strict=True))
-    order = dict(zip(("block_num", "line_num", "span_num", "flags"), read.order.T, strict=True))
-    frame = WORD_COLUMNS.build({"text": read.texts, **columns, **order})
+    order = zip(_ORDER, read.order.T, strict=True)
+    return _frame(WORD_COLUMNS, read, {"text": read.texts, **dict(order)}), read.problems
+
+
+def _frame(spec: FrameSpec, read: Detected | Words, columns: dict[str, Any]) -> pd.DataFrame:
+    frame = spec.build({**columns, **dict(zip(_CORNERS, read.boxes.T, strict=True))})
     frame.index = pd.Index(read.numbers, dtype="int64")
-    return frame, read.problems
+    return frame
 
 
 def detected_objects(given: Any, where: str, labels: Sequence[str] = STRUCTURE_LABELS) -> Detected:
     """Read objects into arrays."""
-    columns, count, problems = _columns(given, where, ("label", "score"), ("label",))
+    columns, corners, problems = _columns(given, where, ("label", "score"))
     names = {label: label for label in labels} | dict(enumerate(labels))
     found = []
     for n, label in enumerate(columns["label"]):
@@ -183,103 +183,89 @@ def detected_objects(given: Any, where: str, labels: Sequence[str] = STRUCTURE_L
         if known is None:
             problems.setdefault(n, f"label is {label!r}; {nearest(str(label), labels)}")
         found.append(known or "")
-    given_scores = columns.get("score") or [None] * count
+    boxes, given_scores = _boxes(corners, problems), columns["score"]
     scores = np.array([1.0 if s is None else _number(s) for s in given_scores], dtype=np.float64)
-    boxes = _boxes(columns, count, problems)
     for n in np.flatnonzero(~((scores >= 0) & (scores <= 1))).tolist():
         problems.setdefault(n, f"score is {given_scores[n]!r}; expected a number from 0 to 1")
-    kept = [n for n in range(count) if n not in problems]
+    kept = [n for n in range(len(found)) if n not in problems]
     return Detected(
         kept, [found[n] for n in kept], scores[kept], boxes[kept], dict(sorted(problems.items()))
     )
 
 
+_ORDER = ("block_num", "line_num", "span_num", "flags")
 #: Numbers of blocks, lines and spans are less than this.
 _MOST = 1 << 53
 
 
 def detected_words(given: Any, where: str) -> Words:
     """Read words into arrays."""
-    names = ("text", "block_num", "line_num", "span_num", "flags")
-    columns, count, problems = _columns(given, where, names, ("text",))
+    columns, corners, problems = _columns(given, where, ("text", *_ORDER))
     texts = columns["text"]
     for n, text in enumerate(texts):
         if not isinstance(text, str):
             problems.setdefault(n, f"text is {text!r}; expected a str")
-    boxes = _boxes(columns, count, problems)
-    order = np.zeros((count, 4), dtype=np.int64)
-    order[:, 2] = range(count)
-    for place, name in enumerate(names[1:]):
-        for n, number in enumerate(columns.get(name, ())):
+    boxes = _boxes(corners, problems)
+    order = np.zeros((len(texts), 4), dtype=np.int64)
+    order[:, 2] = range(len(texts))
+    for place, name in enumerate(_ORDER):
+        for n, number in enumerate(columns[name]):
             if isinstance(number, int | float | np.integer) and -_MOST < number < _MOST:
                 order[n, place] = int(number)
-    kept = [n for n in range(count) if n not in problems]
+    kept = [n for n in range(len(texts)) if n not in problems]
     return Words(
         kept, [texts[n] for n in kept], boxes[kept], order[kept], dict(sorted(problems.items()))
     )
 
 
-_Columns: TypeAlias = dict[str, list[Any]]
-
-
 def _columns(
-    given: Any, where: str, names: tuple[str, ...], needed: tuple[str, ...]
-) -> tuple[_Columns, int, dict[int, str]]:
-    """Return columns of a frame or of dicts, how many rows they have, and what is not a dict."""
+    given: Any, where: str, names: tuple[str, ...]
+) -> tuple[dict[str, list[Any]], list[Any], dict[int, str]]:
+    """Return columns, of which the first must be present, corners, and which items are no dicts."""
     given = as_pandas(given)
-    if isinstance(given, pd.DataFrame) and len(given):
-        columns = {name: given[name].tolist() for name in (*names, *_CORNERS) if name in given}
-        if "bbox" in given:
-            columns["bbox"] = given["bbox"].tolist()
-        missing = [name for name in needed if name not in columns]
-        if "bbox" not in columns:
-            missing += [name for name in _CORNERS if name not in columns]
-        if missing:
-            raise InputError(
-                f"{where}: no column {missing[0]!r}; {nearest(missing[0], map(str, given))}"
-            )
-        return columns, len(given), {}
     if isinstance(given, pd.DataFrame):
-        given = []
+        needed = (names[0], *(() if "bbox" in given else _CORNERS))
+        missing = [name for name in needed if name not in given]
+        if missing and len(given):
+            raise InputError(f"{where}: {no_column(missing[0], given)}")
+        given = given[[n for n in (*names, "bbox", *_CORNERS) if n in given]].to_dict("records")
     if not isinstance(given, list | tuple):
         raise InputError(
             f"{where} is {type(given).__name__}; expected a DataFrame or a list of dicts with "
-            f"{needed[0]} and bbox"
+            f"{names[0]} and bbox"
         )
+    are_dicts = [isinstance(item, Mapping) for item in given]
     problems = {
-        n: f"is {type(item).__name__}; expected a dict"
-        for n, item in enumerate(given)
-        if not isinstance(item, Mapping)
+        n: f"is {type(given[n]).__name__}; expected a dict"
+        for n, is_dict in enumerate(are_dicts)
+        if not is_dict
     }
-    items = [item if isinstance(item, Mapping) else {} for item in given] if problems else given
+    items = [item if is_dict else {} for item, is_dict in zip(given, are_dicts, strict=True)]
     columns = {name: [item.get(name) for item in items] for name in names}
-    columns["bbox"] = [
+    corners = [
         [item.get(name) for name in _CORNERS]
         if "x0" in item and "bbox" not in item
         else item.get("bbox")
         for item in items
     ]
-    return columns, len(items), problems
+    return columns, corners, problems
 
 
-def _boxes(columns: _Columns, count: int, problems: dict[int, str]) -> Numbers:
+def _boxes(corners: list[Any], problems: dict[int, str]) -> Numbers:
     """Return boxes of shape (count, 4), and say what is wrong with those that cannot be used."""
-    given = columns.get("bbox")
-    if given is None:
-        given = list(zip(*(columns[name] for name in _CORNERS), strict=True))
     try:
-        boxes = np.array(given, dtype=np.float64).reshape(count, 4)
+        boxes = np.array(corners, dtype=np.float64).reshape(len(corners), 4)
     except (TypeError, ValueError):
-        boxes = np.full((count, 4), np.nan)
-        for n, box in enumerate(given):
-            corners = list(box) if isinstance(box, Sequence | np.ndarray) else []
-            if len(corners) == len(_CORNERS):
-                boxes[n] = [_number(corner) for corner in corners]
+        boxes = np.full((len(corners), 4), np.nan)
+        for n, box in enumerate(corners):
+            edges = list(box) if isinstance(box, Sequence | np.ndarray) else []
+            if len(edges) == len(_CORNERS):
+                boxes[n] = list(map(_number, edges))
     for n in np.flatnonzero(~np.isfinite(boxes).all(axis=1)).tolist():
-        problems.setdefault(n, f"bbox is {_shown(given[n])}; expected finite x0, y0, x1, y1")
+        problems.setdefault(n, f"bbox is {_shown(corners[n])}; expected finite x0, y0, x1, y1")
     for n in np.flatnonzero((boxes[:, :2] >= boxes[:, 2:]).any(axis=1)).tolist():
         what = "is reversed" if (boxes[n, :2] > boxes[n, 2:]).any() else "has no area"
-        problems.setdefault(n, f"bbox {_shown(given[n])} {what}; expected x0 < x1 and y0 < y1")
+        problems.setdefault(n, f"bbox {_shown(corners[n])} {what}; expected x0 < x1 and y0 < y1")
     return boxes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,12 +30,11 @@ def count_objects(table: Table) -> int:
     The classes of section 5 of the paper; section 4 caps them at 100. The paper does not say
     whether a projected row header is a spanning cell as well; here it is counted once.
     """
-    rebuilt = table.rebuilt()
-    if not rebuilt.size:
+    if not table.size:
         return 0
-    has_header = any(cell.is_header for cell in rebuilt.cells)
-    objects = sum(cell.is_projected or _spans(cell) for cell in rebuilt.cells)
-    return 1 + sum(rebuilt.grid.shape) + has_header + objects
+    has_header = any(cell.is_header for cell in table.cells)
+    objects = sum(cell.is_projected or _spans(cell) for cell in table.cells)
+    return 1 + sum(table.grid.shape) + has_header + objects
 
 
 def _spans(cell: Cell) -> bool:
@@ -171,20 +171,20 @@ def _mean_distance(table: Table, source: Table) -> float:
     """Return the mean over the cells of the edit distance over the longer length."""
     from rapidfuzz.distance import Levenshtein
 
-    distances = []
-    for cell, other in zip_longest(*(sorted(side.cells, key=_lines) for side in (table, source))):
-        if cell is None or other is None or _lines(cell) != _lines(other):
-            rows, columns = min(_lines(c) for c in (cell, other) if c is not None)
+    pairs = list(zip_longest(*(sorted(side.cells, key=_LINES) for side in (table, source))))
+    for pair in pairs:
+        lines = [cell[:2] for cell in pair if cell is not None]
+        if len(lines) == 1 or lines[0] != lines[1]:
+            rows, columns = map(list, min(lines))
             raise InputError(
                 "the tables do not have the same cells: only one has a cell over rows "
-                f"{[*rows]} and columns {[*columns]}"
+                f"{rows} and columns {columns}"
             )
-        distances.append(Levenshtein.normalized_distance(cell.text, other.text))
+    distances = [Levenshtein.normalized_distance(cell.text, other.text) for cell, other in pairs]
     return float(np.mean(distances)) if distances else 0.0
 
 
-def _lines(cell: Cell) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    return cell.rows, cell.columns
+_LINES = attrgetter("rows", "columns")
 
 
 def check_tables(

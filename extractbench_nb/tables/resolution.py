@@ -86,13 +86,13 @@ class ResolvedTable:
     threshold : float
         The least score.
     given : tuple
-        The arguments objects, words and table of `from_objects`.
+        The arguments objects and words of `from_objects`.
     """
 
     table: Table
     confidence: float
     threshold: float
-    given: tuple[Any, Any, int | None]
+    given: tuple[Any, Any]
     _objects: Sequence[tuple[Any, ...]] = field(default=())
     _changes: Sequence[tuple[Any, ...]] = field(default=())
 
@@ -139,8 +139,7 @@ class ResolvedTable:
         InputError
             As for `from_objects`.
         """
-        objects, words, table = self.given
-        return from_objects(objects, words, threshold=threshold, table=table)
+        return from_objects(*self.given, threshold=threshold)
 
     def __repr__(self) -> str:
         """Return the table, the confidence and the number of changes."""
@@ -153,19 +152,14 @@ class ResolvedTable:
         return self.table._repr_html_()
 
 
-def from_objects(
-    objects: Any,
-    words: Any = None,
-    *,
-    threshold: float = 0.5,
-    table: int | None = None,
-) -> ResolvedTable:
+def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> ResolvedTable:
     r"""Make a logical table of detected objects and of the words in the image.
 
     Parameters
     ----------
     objects : pandas.DataFrame or list of dict
-        What a model found in the image of a table, as `read_objects` reads it.
+        What a model found in the image of a table, as `read_objects` reads it. If it found several
+        tables, only words in the one with the highest score are used; `crop` cuts out each.
     words : pandas.DataFrame or list of dict, optional
         The words in the image. Each has a ``text`` and a box, as ``bbox`` (x0, y0, x1, y1) or as
         four columns; perhaps ``block_num``, ``line_num`` and ``span_num``, which give their order
@@ -173,10 +167,6 @@ def from_objects(
         column is dropped for being empty, and cells have no texts.
     threshold : float, optional
         The least score, 0 to 1.
-    table : int, optional
-        Position of the object ``table`` to resolve, if there are several; objects and words of
-        which at least half is in it are used. By default all objects are used, and the words in the
-        table with the highest score.
 
     Returns
     -------
@@ -187,8 +177,8 @@ def from_objects(
     Raises
     ------
     InputError
-        The objects or words are not a list; `threshold` or `table` is not one of the allowed
-        values. A single object or word that cannot be used is left out, see ``.changes``.
+        The objects or words are not a list, or `threshold` is not a number from 0 to 1. A single
+        object or word that cannot be used is left out, see ``.changes``.
 
     Notes
     -----
@@ -213,23 +203,14 @@ def from_objects(
         raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
     detected = detected_objects(objects, "objects")
     read = detected_words([] if words is None else words, "words")
-    tables = [
-        n for n, label in zip(detected.numbers, detected.labels, strict=True) if label == "table"
-    ]
-    if table is not None and table not in tables:
-        raise InputError(
-            f"table is {table!r}; expected the position of an object with the label 'table'"
-        )
     draft = _Draft(detected, read, threshold)
-    structure = draft.structure(None if table is None else detected.numbers.index(table))
+    structure = draft.structure()
     listed = draft.listed(structure)
     made, confidence = draft.cells(structure)
-    changes: list[_Change] = [
-        (n, "read", "dropped", problem, None, None) for n, problem in detected.problems.items()
-    ]
-    for n, problem in read.problems.items():
-        changes.append((None, "read", "dropped", f"word {n}: {problem}", None, None))
-    given = (objects, words, table)
+    problems: list[tuple[int | None, str]] = [*detected.problems.items()]
+    problems += [(None, f"word {n}: {problem}") for n, problem in read.problems.items()]
+    changes = [(n, "read", "dropped", problem, None, None) for n, problem in problems]
+    given = (objects, words)
     return ResolvedTable(made, confidence, threshold, given, listed, changes + draft.changes)
 
 
@@ -335,32 +316,24 @@ class _Draft:
     ) -> None:
         self.changes.append((self.numbers[n], step, action, reason, *lines))
 
-    def _members(self, table: int | None) -> tuple[int | None, list[int], Indices]:
-        """Return the table, by default the best one, the objects that belong to it, its words."""
+    def _members(self) -> tuple[int | None, list[int], Indices]:
+        """Return the best table, the objects that count, and the words in the table."""
         for n in self.ranked:
             if self.scores[n] < self.threshold:
                 self._note(n, "threshold", "dropped", f"its score is below {self.threshold}")
         ranked = [n for n in self.ranked if self.scores[n] >= self.threshold]
-        if table is not None:
-            inside = overlaps(self.boxes, self.boxes[[table]])[:, 0] >= HALF
-            for n in ranked:
-                if not inside[n]:
-                    self._note(n, "table", "dropped", "less than half of it is in the table")
-            ranked = [n for n in ranked if inside[n]]
-        for n in ranked:
-            if self.labels[n] == "table":
-                table = n if table is None else table
-                if n != table:
-                    self._note(n, "table", "dropped", "another table is resolved")
-        if table is None:
-            return table, ranked, np.arange(len(self.words.texts))
-        shares = overlaps(self.words.boxes, self.boxes[[table]])[:, 0]
-        return table, ranked, np.flatnonzero(shares >= HALF)
+        tables = [n for n in ranked if self.labels[n] == "table"]
+        for n in tables[1:]:
+            self._note(n, "table", "dropped", "another table is resolved")
+        if not tables:
+            return None, ranked, np.arange(len(self.words.texts))
+        shares = overlaps(self.words.boxes, self.boxes[tables[:1]])[:, 0]
+        return tables[0], ranked, np.flatnonzero(shares >= HALF)
 
-    def structure(self, table: int | None) -> _Structure:
+    def structure(self) -> _Structure:
         """Resolve the conflicts between the objects of a table."""
         boxes = self.boxes
-        table, ranked, words = self._members(table)
+        table, ranked, words = self._members()
         rows, columns, ranked_headers, spanning = (
             [n for n in ranked if self.labels[n] in labels]
             for labels in (("table row",), ("table column",), ("table column header",), _SPANNING)

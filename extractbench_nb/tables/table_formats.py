@@ -325,7 +325,7 @@ def _placed(found: _Parsed, name: str) -> list[tuple[_Lines, _Lines]]:
             row, column = cell.row, 0
         while column < len(ends) and ends[column] > row:
             column += 1
-        stop = column + (_span(cell, "colspan", column, found.notes) or 1)
+        stop = column + _span(cell, "colspan", column, found.notes)
         height = _span(cell, "rowspan", column, found.notes)
         end = row + height
         if height == 0:
@@ -351,15 +351,15 @@ def _placed(found: _Parsed, name: str) -> list[tuple[_Lines, _Lines]]:
 def _span(cell: _Open, key: str, column: int, notes: list[str]) -> int:
     """Read a span by the HTML standard: 1 if it is not a number, clipped if it is too large.
 
-    A rowspan of 0 is all of the row group, a colspan of 0 is 1.
+    A rowspan of 0 is all of the row group.
     """
     if key not in cell.spans:
         return 1
     value, most = cell.spans[key], _MOST[key]
     match = _NUMBER.match(value)
     written = int(match[1].lstrip("0")[:9] or 0) if match else 1
-    number = min(written, most)
-    if written > most or match is None or match.end() < len(value.rstrip()):
+    number = min(max(written, 1 if key == "colspan" else 0), most)
+    if number != written or match is None or match.end() < len(value.rstrip()):
         where = f"row {cell.row}, column {column}"
         notes.append(f"{where}: {key} {one_line(value, 20)!r} taken as {number}")
     return number

@@ -140,7 +140,7 @@ def test_models_can_be_compared() -> None:
         (5, {}, "pairs is int; expected a list of .true, predicted."),
         ([], {}, "pairs is empty"),
         ([(TRUE,)], {}, "pairs, '0': expected .true, predicted."),
-        (pd.DataFrame({"true": [TRUE]}), {}, "no column 'predicted'; expected true"),
+        (pd.DataFrame({"true": [TRUE]}), {}, "no column 'predicted'; it has true"),
         (
             frame("x").assign(grits_con=1),
             {},

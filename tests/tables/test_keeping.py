@@ -80,7 +80,6 @@ CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
     "tables, options, message",
     [
         (xb.tables.read_table([CELL]), {}, "tables is a single table; put it into a list"),
-        (TABLES[:1], {"variant": "Paper"}, "variant is 'Paper'; did you mean 'paper'"),
         (TABLES[:1], {"rates": []}, "rates is empty"),
         (TABLES[:1], {"seed": -1}, "seed is -1; expected a whole number from 0"),
         ([], {}, "tables is empty; expected at least one table"),

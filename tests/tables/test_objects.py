@@ -108,7 +108,7 @@ def test_nothing(empty: Any) -> None:
         (pd.DataFrame({"lable": [1], "bbox": [BOX]}), "predicted: no column 'label'; did you mean"),
         (
             pd.DataFrame({"label": [1], "x0": [1]}),
-            "predicted: no column 'y0'; expected one of label, x0",
+            "predicted: no column 'y0'; it has label, x0",
         ),
     ],
 )

@@ -341,21 +341,14 @@ def test_what_cannot_be_used_is_in_the_changes() -> None:
 TWO = [{"label": "table", "bbox": [0, 100, 90, 120]}, item("row", 0, 100, 90, 120)]
 
 
-def test_one_of_two_tables() -> None:
-    objects = [*LINES, *TWO, item("column", 0, 100, 90, 120)]
-    first, second = (from_objects(objects, table=n).table for n in (0, 7))
-    assert (first.grid.shape, second.grid.shape) == ((3, 3), (1, 1))
-
-
-@pytest.mark.parametrize("table", [None, 0, 7])
-def test_another_threshold_keeps_all_other_arguments(table: int | None) -> None:
+def test_another_threshold_keeps_all_other_arguments() -> None:
     doubtful = item("row", 0, 20, 90, 40, score=0.6)
     objects = [*LINES[:2], doubtful, *LINES[3:], *TWO, item("column", 0, 100, 90, 120)]
     words = [word("a", 1, 1, 9, 9), word("b", 1, 21, 9, 29), word("c", 1, 41, 9, 49)]
-    first = from_objects(objects, words, table=table)
+    first = from_objects(objects, words)
     for threshold in (0.3, 0.7):
         again = first.with_threshold(threshold)
-        wanted = from_objects(objects, words, threshold=threshold, table=table)
+        wanted = from_objects(objects, words, threshold=threshold)
         assert again.threshold == threshold
         assert again.table.cells == wanted.table.cells
         assert again.changes.equals(wanted.changes)
@@ -367,7 +360,6 @@ def test_another_threshold_keeps_all_other_arguments(table: int | None) -> None:
     "arguments, message",
     [
         ({"threshold": 50}, "threshold is 50; expected a number from 0 to 1"),
-        ({"table": 1}, "table is 1; expected the position of an object with the label 'table'"),
         ({"words": "a"}, "words is str; expected a DataFrame or a list of dicts"),
     ],
 )
