@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -93,88 +91,22 @@ class Task(NamedTuple):
     strict: bool
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of `extract`; `document_input` is one of `INPUTS`."""
-
-    settings: Settings
-    prompt: Prompt
-    temperature: float | None
-    max_tokens: int | None
-    document_input: str
-
-    def __post_init__(self) -> None:
-        """Check mode and document_input."""
-        for name, value, known in (
-            ("mode", self.prompt.mode, MODES),
-            ("document_input", self.document_input, INPUTS),
-        ):
-            if value not in known:
-                raise InputError(f"{name} is {value!r}; {nearest(value, known)}")
-
-    @property
-    def is_structured(self) -> bool:
-        """Whether the schema is sent as the response format."""
-        return self.prompt.mode == "structured"
-
-    @client_errors()
-    def check(self) -> None:
-        """Check, offline, that the model supports this mode, or raise `InputError`."""
-        check_model(self.settings, otherwise=NO_KEY)
-        model = self.settings.model
-        supported = litellm().get_supported_openai_params(model=model) or ()
-        if self.is_structured and "response_format" not in supported:
-            raise InputError(
-                f"mode='structured': LiteLLM knows no response format for {model!r} and would "
-                "drop the schema; use mode='prompt'"
-            )
-
-    @client_errors()
-    def input_of(self, run: Mapping[str, Any]) -> str:
-        """Return ``file`` or ``text``: as given, as in a resumed run, or as the model takes."""
-        if self.document_input != "auto":
-            return self.document_input
-        stored = run.get("document_input")
-        if stored is not None:
-            return str(stored)
-        takes_pdf = litellm().utils.supports_pdf_input(self.settings.model)
-        return "file" if takes_pdf else "text"
-
-    def describe(self, document_input: str, dataset: str) -> dict[str, Any]:
-        """Return the description of the run for ``run.json``."""
-        return describe_run(
-            "extraction",
-            self.settings.model,
-            mode=self.prompt.mode,
-            prompt_version=self.prompt.version,
-            prompt=self.prompt.template,
-            document_input=document_input,
-            parameters={
-                "temperature": self.temperature,
-                "max_tokens": self.max_tokens,
-                "response_format": _STRICT_IF_POSSIBLE if self.is_structured else None,
-            },
-            dataset=dataset,
-            documents={},
+@client_errors()
+def _check_mode(settings: Settings, *, structured: bool) -> None:
+    """Check, offline, that the model supports this mode, or raise `InputError`."""
+    check_model(settings, otherwise=NO_KEY)
+    model = settings.model
+    supported = litellm().get_supported_openai_params(model=model) or ()
+    if structured and "response_format" not in supported:
+        raise InputError(
+            f"mode='structured': LiteLLM knows no response format for {model!r} and would "
+            "drop the schema; use mode='prompt'"
         )
 
-    def request(self, task: Task) -> ModelRequest:
-        """Return the request for one document; this reads the PDF."""
-        pdf = task.pdf if task.text is None else None
-        limited = pdf is not None and self.settings.budget_usd is not None
-        return ModelRequest(
-            self.settings.model,
-            self.prompt.messages(task.document, task.plain, text=task.text, pdf=pdf),
-            self.temperature,
-            self.max_tokens,
-            self.settings.timeout,
-            self.settings.api_base,
-            deepcopy(task.plain) if self.is_structured else None,  # LiteLLM may change it
-            strict=task.strict,
-            schema_name="extraction",
-            demanded=self.is_structured,
-            file_tokens=_file_tokens(task.pdf, self.settings.model) if limited else 0,
-        )
+
+@client_errors()
+def _takes_files(model: str) -> bool:
+    return bool(litellm().utils.supports_pdf_input(model))
 
 
 def _file_tokens(path: Path, model: str) -> int:
@@ -195,35 +127,24 @@ def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Datase
                 "documents is a Dataset, but dataset is a different one; pass only one"
             )
         return documents, documents.listing["document"].tolist()
-    if dataset is None and isinstance(documents, str | os.PathLike):
-        path = repr(os.fspath(documents))
-        raise InputError(
-            f"documents is {path}; expected a Dataset, or a list of ids; load_dataset({path}) "
-            "reads a dataset"
-        )
     if not isinstance(dataset, Dataset):
         kind = type(dataset).__name__
-        raise InputError(f"dataset is {kind}; expected the Dataset that the documents are from")
-    ids = list(dict.fromkeys(_ids(documents)))
-    if not ids:
-        raise InputError("documents is empty; expected at least one id")
-    for document in ids:
-        dataset.pdf_path(document)  # raises if the id is unknown or has no PDF
-    return dataset, ids
-
-
-def _ids(documents: object) -> list[str]:
+        raise InputError(
+            f"dataset is {kind}; expected the Dataset that the documents are from, or as documents "
+            "a Dataset, which load_dataset reads from a folder"
+        )
     documents = as_pandas(documents)
     if isinstance(documents, pd.DataFrame):
         refuse_missing(documents, ("document",), "documents")
         documents = documents["document"]
     if isinstance(documents, str) or not isinstance(documents, Iterable):
         raise InputError(f"documents is {documents!r}; expected a Dataset, or a list of its ids")
-    ids = list(documents)
+    ids: list[str] = list(dict.fromkeys(documents))
+    if not ids:
+        raise InputError("documents is empty; expected at least one id")
     for document in ids:
-        if not isinstance(document, str):
-            raise InputError(f"documents: {document!r} is not an id; expected a text")
-    return ids
+        dataset.pdf_path(document)  # raises if the id is unknown or has no PDF
+    return dataset, ids
 
 
 #: Entries of ``run.json`` by document id; see `describe_documents`.
@@ -430,20 +351,56 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         api_base=api_base,
         **{name: value for name, value in optional.items() if value is not None},  # type: ignore[arg-type]
     )
-    prompts = Prompt(mode, prompt)
-    options = Options(settings, prompts, temperature, max_tokens, document_input)
+    for name, value, known in (
+        ("mode", mode, MODES),
+        ("document_input", document_input, INPUTS),
+    ):
+        if value not in known:
+            raise InputError(f"{name} is {value!r}; {nearest(value, known)}")
+    template, structured = Prompt(mode, prompt), mode == "structured"
     path = folder_path(folder)
     chosen, ids = choose_documents(documents, dataset)
     begun = begun_run(path, ids, resume=resume)
-    sent_as = options.input_of(begun.description if begun else {})
-    description = options.describe(sent_as, chosen.name)
-    documents_now = describe_documents(chosen, ids, structured=options.is_structured)
+    sent_as = document_input
+    if sent_as == "auto":  # as in the run that is resumed, or as the model takes it
+        stored = begun.description.get("document_input") if begun else None
+        sent_as = str(stored or ("file" if _takes_files(model) else "text"))
+    description = describe_run(
+        "extraction",
+        model,
+        mode=mode,
+        prompt_version=template.version,
+        prompt=prompt,
+        document_input=sent_as,
+        parameters={**optional, "response_format": _STRICT_IF_POSSIBLE if structured else None},
+        dataset=chosen.name,
+        documents={},
+    )
+    documents_now = describe_documents(chosen, ids, structured=structured)
+
+    def request(task: Task) -> ModelRequest:
+        """Make the request for one document; this reads the PDF."""
+        pdf = task.pdf if task.text is None else None
+        limited = pdf is not None and budget_usd is not None
+        return ModelRequest(
+            model,
+            template.messages(task.document, task.plain, text=task.text, pdf=pdf),
+            temperature,
+            max_tokens,
+            timeout,
+            api_base,
+            deepcopy(task.plain) if structured else None,  # LiteLLM may change it
+            strict=task.strict,
+            schema_name="extraction",
+            demanded=structured,
+            file_tokens=_file_tokens(task.pdf, model) if limited else 0,
+        )
 
     def prepare(unanswered: Described) -> list[Request]:
         if unanswered:
-            options.check()
+            _check_mode(settings, structured=structured)
         return [
-            Request(task.document, sent_as, partial(options.request, task))
+            Request(task.document, sent_as, partial(request, task))
             for task in make_tasks(chosen, unanswered, sent_as)
         ]
 
