@@ -107,7 +107,7 @@ def regime(own: Values, size: int, trials: int, budget: float) -> list[dict[str,
             _, low, high = remaining_errors(sample.levels(unit), budgets, drawing)
             covered[unit] += int(low[0] <= truth[unit][0] <= high[0])
             width[unit] += high[0] - low[0]
-        curve, _ = accepted_errors(sample.stated, sample.wrong, names, "document", drawing)
+        curve, _ = accepted_errors(sample.stated, sample.wrong, names, drawing)
         row = chosen_row(curve, TARGET)
         if row is not None:
             accepted = own.stated >= row["threshold"] - 1e-12

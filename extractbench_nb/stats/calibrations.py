@@ -203,44 +203,31 @@ def calibration(  # noqa: PLR0913 - options, all but the first by name
     names = known_columns(asked, rows, without=_NO_GROUPS) if asked else []
     groups = rows.groupby(names, sort=True, dropna=False) if names else [((), rows)]
     keys: list[dict[str, Any]] = []
+    keys_of_bins: list[dict[str, Any]] = []
     scores: list[dict[str, Any]] = []
-    points: list[list[dict[str, Any]]] = []
+    points: list[dict[str, Any]] = []
     for key, group in groups:
-        keys.append(dict(zip(names, key, strict=True)))
         right = ~group["wrong"].to_numpy(dtype=bool)
         stated = group["confidence"].to_numpy(dtype=np.float64)
         cluster = group["cluster"].to_numpy()
-        binned = _bin_numbers(stated, bins)
-        points.append(_points(stated, right, cluster, binned, drawing))
-        scores.append(
-            _calibration_errors(stated, right, cluster, binned)
-            | _scores(stated, right, cluster, drawing)
-        )
-    counts = [len(group) for group in points]
-    flat = [point for group in points for point in group]
+        of_bins, errors = _binned(stated, right, cluster, bins, drawing)
+        keys.append(dict(zip(names, key, strict=True)))
+        keys_of_bins += [keys[-1]] * len(of_bins)
+        scores.append(errors | _scores(stated, right, cluster, drawing))
+        points += of_bins
+
+    def keyed(keys: list[dict[str, Any]], table: pd.DataFrame) -> pd.DataFrame:
+        leading = pd.DataFrame(keys, columns=names).astype(dict(rows[names].dtypes))
+        return pd.concat([leading, table], axis=1)
+
     return Calibration(
         tuple(map(label, names)),
         values.without,
         values.unused,
         drawing,
-        _keyed(keys, names, rows, [1] * len(keys), CALIBRATION_COLUMNS.from_records(scores)),
-        _keyed(keys, names, rows, counts, BIN_COLUMNS.from_records(flat)),
+        keyed(keys, CALIBRATION_COLUMNS.from_records(scores)),
+        keyed(keys_of_bins, BIN_COLUMNS.from_records(points)),
     )
-
-
-def _keyed(
-    keys: list[dict[str, Any]],
-    names: list[Any],
-    rows: pd.DataFrame,
-    counts: list[int],
-    table: pd.DataFrame,
-) -> pd.DataFrame:
-    """Put the columns of the groups before those of a table with so many rows per group."""
-    if not names:
-        return table
-    leading = pd.DataFrame(keys, columns=names).astype(dict(rows[names].dtypes))
-    repeated = leading.loc[leading.index.repeat(counts)].reset_index(drop=True)
-    return pd.concat([repeated, table], axis=1)
 
 
 def _bin_numbers(stated: Numbers, bins: int) -> npt.NDArray[np.int64]:
@@ -252,54 +239,43 @@ def _bin_numbers(stated: Numbers, bins: int) -> npt.NDArray[np.int64]:
     return found
 
 
-def _points(
+def _binned(
     stated: Numbers,
     right: npt.NDArray[np.bool_],
     cluster: npt.NDArray[Any],
-    binned: npt.NDArray[np.int64],
+    bins: int,
     drawing: Drawing,
-) -> list[dict[str, Any]]:
-    points = []
-    for at in range(int(binned.max()) + 1):
-        inside = binned == at
-        own, documents = stated[inside], cluster[inside]
-        levels = Levels.of(np.zeros(len(own)), documents, np.ones(len(own)), ~right[inside])
-        low, high = levels.quantiles(partial(_accuracies, levels), drawing)
-        point = {"bin": at, "lowest": own.min(), "highest": own.max(), "n": len(own)}
-        point |= {"documents": levels.documents, "confidence": own.mean()}
-        points.append(point | {"accuracy": right[inside].mean(), "low": low, "high": high})
-    return points
-
-
-def _calibration_errors(
-    stated: Numbers,
-    right: npt.NDArray[np.bool_],
-    cluster: npt.NDArray[Any],
-    binned: npt.NDArray[np.int64],
-) -> dict[str, float]:
-    """Return ECE, and ECE less what chance alone is expected to add in each bin."""
+) -> tuple[list[dict[str, Any]], dict[str, float]]:
+    """Return the bins, ECE, and ECE less what chance alone is expected to add in each bin."""
     from scipy.special import ndtr
 
-    error = excess = 0.0
-    for at in range(int(binned.max()) + 1):
-        inside = binned == at
-        share, size = inside.mean(), inside.sum()
-        differences = stated[inside] - right[inside]
+    numbers = _bin_numbers(stated, bins)
+    points, error, excess = [], 0.0, 0.0
+    for at in range(int(numbers.max()) + 1):
+        inside = numbers == at
+        own, hits, documents = stated[inside], right[inside], cluster[inside]
+        size = len(own)
+        levels = Levels.of(np.zeros(size), documents, np.ones(size), ~hits)
+        low, high = levels.quantiles(partial(_accuracies, levels), drawing)
+        point = {"bin": at, "lowest": own.min(), "highest": own.max(), "n": size}
+        point |= {"documents": levels.documents, "confidence": own.mean()}
+        points.append(point | {"accuracy": hits.mean(), "low": low, "high": high})
+        differences = own - hits
         gap = abs(float(differences.mean()))
-        sums = np.bincount(pd.factorize(cluster[inside])[0], differences - differences.mean())
+        sums = np.bincount(pd.factorize(documents)[0], differences - differences.mean())
         if len(sums) > 1:
             variance = (sums**2).sum() / size**2 * len(sums) / (len(sums) - 1)
         else:  # one document: as if its values were independent
-            variance = right[inside].var() / size
+            variance = hits.var() / size
         sd = float(np.sqrt(variance))
         expected = gap
         if sd > 0:  # the mean of |X| of a normal X with this mean
             ratio = gap / sd
             expected = sd * np.sqrt(2 / np.pi) * np.exp(-(ratio**2) / 2)
             expected += gap * (1 - 2 * ndtr(-ratio))
-        error += share * gap
-        excess += share * (expected - gap)
-    return {"ece": float(error), "ece_debiased": max(0.0, float(error - excess))}
+        error += inside.mean() * gap
+        excess += inside.mean() * (expected - gap)
+    return points, {"ece": float(error), "ece_debiased": max(0.0, float(error - excess))}
 
 
 def _scores(

@@ -134,11 +134,8 @@ class ReviewPlan(TextCard, DescribedFrames):
         random = number((1 - self.budget) * self.error)
         outputs, values = plural(self.left_out, "output"), plural(self.without, "counted value")
         missing = ""
-        if self.unit == "document" and self.left_out:
-            missing = f"\n  left out: {outputs} without a confidence"
-        elif self.unit == "field" and self.without:
-            whole = f", {outputs} entirely" if self.left_out else ""
-            missing = f"\n  left out: {values} without a confidence{whole}"
+        if self.left_out or self.without:
+            missing = f"\n  left out: {outputs} and {values} without a confidence"
         return (
             f"Review of {100 * self.budget:.4g} % of the {self.unit}s, least confident first\n"
             f"  error {number(self.error)} before, {found} after ({self.drawing.percent} interval; "
@@ -227,7 +224,7 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
         raise InputError(f"unit is {unit!r}; {nearest(unit, UNITS)}")
     values = judged_values(evaluations, confidences)
     ranked = _ranked(values.confidences, unit, budget, seed)
-    levels = _levels_of_documents(values) if unit == "document" else _levels_of_fields(values)
+    levels = _levels(values, unit)
     if levels.documents < _FEWEST:
         raise InputError(
             "the results have a single document with confidences; a plan needs two or more"
@@ -266,26 +263,20 @@ def _outputs(rows: pd.DataFrame) -> set[tuple[Any, ...]]:
     return set(rows[["run", "document"]].astype(object).itertuples(index=False, name=None))
 
 
-def _levels_of_fields(values: JudgedValues) -> Levels:
-    """Return each value as a unit; its error is its share of the values of its document."""
+def _levels(values: JudgedValues, unit: str) -> Levels:
+    """Return outputs or values as units; the error of each is its share of its document's."""
     rows = values.known
+    if unit == "document":
+        keys = ["run", "document"]
+        stated = values.confidences.groupby(keys, dropna=False)["confidence"].mean()
+        outputs = values.rows.groupby(keys, dropna=False).agg(
+            cluster=("cluster", "first"), wrong=("wrong", "mean")
+        )
+        rows = outputs.join(stated, how="inner")
+        if rows.empty:
+            raise InputError("fields: no output with a confidence has a counted value")
     share = 1 / rows.groupby("cluster")["wrong"].transform("size")
     return Levels.of(rows["confidence"], rows["cluster"], np.ones(len(rows)), share * rows["wrong"])
-
-
-def _levels_of_documents(values: JudgedValues) -> Levels:
-    """Return each output as a unit; its error is its share of the outputs of its document."""
-    keys = ["run", "document"]
-    stated = values.confidences.groupby(keys, dropna=False)["confidence"].mean()
-    outputs = values.rows.groupby(keys, dropna=False).agg(
-        cluster=("cluster", "first"), wrong=("wrong", "mean")
-    )
-    outputs = outputs.join(stated, how="inner")
-    if outputs.empty:
-        raise InputError("fields: no output with a confidence has a counted value")
-    share = 1 / outputs.groupby("cluster")["wrong"].transform("size")
-    amounts = np.ones(len(outputs)), share * outputs["wrong"]
-    return Levels.of(outputs["confidence"], outputs["cluster"], *amounts)
 
 
 def remaining_errors(
@@ -294,10 +285,13 @@ def remaining_errors(
     """Return the remaining error by budget, and its interval."""
     units, wrong = levels.totals()
     found = _remaining(units[None], wrong[None], budgets)[0] / levels.documents
-    low, high = levels.quantiles(
-        lambda u, w, e: _with_extra(_remaining(u, w, budgets), e, levels.documents, budgets),
-        drawing,
-    )
+
+    def ends(units: Numbers, wrong: Numbers, extra: Numbers) -> tuple[Numbers, Numbers]:
+        left = _remaining(units, wrong, budgets)
+        worst = extra[:, None] * (budgets < 1)  # nothing remains if everything is checked
+        return left / levels.documents, (left + worst) / levels.documents
+
+    low, high = levels.quantiles(ends, drawing)
     return found, np.minimum(low, found), np.maximum(high, found)
 
 
@@ -315,15 +309,6 @@ def _remaining(units: Numbers, wrong: Numbers, budgets: Numbers) -> Numbers:
     ]
     found: Numbers = np.maximum(np.round(rows, DIGITS), 0)
     return found
-
-
-def _with_extra(
-    left: Numbers, extra: Numbers, documents: int, budgets: Numbers
-) -> tuple[Numbers, Numbers]:
-    """Return the remaining error with an additional document that is all right, and all wrong."""
-    # nothing remains if everything is checked
-    worst = extra[:, None] * (budgets < 1)
-    return left / documents, (left + worst) / documents
 
 
 def _ranked(rows: pd.DataFrame, unit: str, budget: float, seed: int) -> pd.DataFrame:
@@ -360,7 +345,6 @@ RISK_COLUMNS = FrameSpec(
     ),
 )
 
-EXCHANGEABLE = ("document", "field")
 _POINTS = 100
 
 
@@ -384,8 +368,6 @@ class RiskCoverage(TextCard, DescribedFrames):
         Their error in the sample.
     upper : float or None
         Upper bound of their error, at most `target`.
-    exchangeable : str
-        What the bound takes as independent, ``document`` or ``field``.
     without, unused : int
         Counted values without a confidence, and confidences without a value.
     drawing : Drawing
@@ -401,7 +383,6 @@ class RiskCoverage(TextCard, DescribedFrames):
     coverage: float
     risk: float | None
     upper: float | None
-    exchangeable: str
     without: int
     unused: int
     drawing: Drawing
@@ -429,16 +410,14 @@ class RiskCoverage(TextCard, DescribedFrames):
                 f"{number(self.coverage)}, risk {number(self.risk)}, at most "
                 f"{number(self.upper)} with confidence {self.drawing.percent}"
             )
-        lines.append(f"  the bound takes each {self.exchangeable} as independent")
         return "\n".join(lines)
 
 
-def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
+def risk_coverage(
     evaluations: object,
     confidences: pd.DataFrame | str | None = None,
     *,
     target: float = 0.05,
-    exchangeable: str = "document",
     confidence: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -453,10 +432,6 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
         See `calibration`.
     target : float, optional
         Share of accepted values that may be wrong, between 0 and 1.
-    exchangeable : {"document", "field"}, optional
-        What is drawn independently of each other from the same source: documents, whose values may
-        depend on each other (each document has the same weight), or all values. ``"field"`` gives
-        tighter bounds, which do not hold if errors come together in documents.
     confidence : float, optional
         Of the bound, between 0 and 1.
     resamples : int, optional
@@ -473,15 +448,16 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
     Raises
     ------
     InputError
-        As for `calibration`; `target` is not between 0 and 1; `exchangeable` is unknown.
+        As for `calibration`; or `target` is not between 0 and 1.
 
     Notes
     -----
     AURC is the mean risk over all coverages (Y. Geifman, R. El-Yaniv, Selective classification for
     deep neural networks, NeurIPS 2017). With equal confidences it is the mean over their orders.
 
-    The bound of one threshold is N. Gaffke's (2005) for the mean of bounded values of documents;
-    with ``exchangeable="field"`` it is that of Clopper and Pearson for a binomial. The search over
+    Documents are independent, their values need not be, and each document has the same weight. The
+    bound of one threshold is N. Gaffke's (2005) for the mean of bounded values of documents; if
+    each has one value it is that of Clopper and Pearson for a binomial. The search over
     thresholds is corrected by fixed-sequence testing (A. N. Angelopoulos et al., Learn then test,
     arXiv:2110.01052, 2021): thresholds are tried from the highest down, from the first whose bound
     would be half of the target if all values were right (verdicts are not used for that), and the
@@ -504,13 +480,10 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
     check_share("target", target)
     if target in (0, 1):
         raise InputError(f"target={target!r}; it lies between 0 and 1, as 0.05")
-    if exchangeable not in EXCHANGEABLE:
-        raise InputError(f"exchangeable is {exchangeable!r}; {nearest(exchangeable, EXCHANGEABLE)}")
     values = judged_values(evaluations, confidences)
     rows = values.known
     stated, wrong = rows["confidence"].to_numpy(dtype=np.float64), rows["wrong"].to_numpy()
-    documents = rows["cluster"].to_numpy()
-    curve, aurc = accepted_errors(stated, wrong, documents, exchangeable, drawing)
+    curve, aurc = accepted_errors(stated, wrong, rows["cluster"].to_numpy(), drawing)
     chosen = chosen_row(curve, target)
     return RiskCoverage(
         aurc,
@@ -520,7 +493,6 @@ def risk_coverage(  # noqa: PLR0913 - options, all but the first by name
         0.0 if chosen is None else float(chosen["coverage"]),
         None if chosen is None else float(chosen["risk"]),
         None if chosen is None else float(chosen["upper"]),
-        exchangeable,
         values.without,
         values.unused,
         drawing,
@@ -532,14 +504,11 @@ def accepted_errors(
     stated: Numbers,
     wrong: npt.NDArray[np.bool_],
     documents: npt.NDArray[Any],
-    exchangeable: str,
     drawing: Drawing,
 ) -> tuple[pd.DataFrame, float]:
     """Return the curve (`RISK_COLUMNS`) and the area below it."""
-    weight, cluster = np.ones(len(stated)), np.arange(len(stated))
-    if exchangeable == "document":
-        cluster = pd.factorize(documents)[0]
-        weight /= np.bincount(cluster)[cluster]
+    cluster = pd.factorize(documents)[0]
+    weight = 1 / np.bincount(cluster)[cluster]
     # the highest confidence first
     levels = Levels.of(1 - stated, cluster, weight, weight * wrong)
     units, errors = (np.cumsum(amounts) for amounts in levels.totals())

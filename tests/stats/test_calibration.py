@@ -147,8 +147,8 @@ def test_groups_have_rows_of_their_own() -> None:
 
 
 def test_aurc_by_definition() -> None:
-    fields, stated = sample(80, 80, digits=12)
-    found = xb.stats.risk_coverage(fields, stated, exchangeable="field", **FAST)
+    fields, stated = (frame.assign(document=[*range(80)]) for frame in sample(80, 80, digits=12))
+    found = xb.stats.risk_coverage(fields, stated, **FAST)
     order = np.argsort(-stated["confidence"].to_numpy())
     wrong = ~fields["passed"].to_numpy()[order]
     risks = np.cumsum(wrong) / np.arange(1, 81)
@@ -158,8 +158,8 @@ def test_aurc_by_definition() -> None:
 
 
 def test_bounds_of_single_values_are_those_of_clopper_and_pearson() -> None:
-    fields, stated = sample(100, 100)
-    found = xb.stats.risk_coverage(fields, stated, exchangeable="field", resamples=20_000)
+    fields, stated = (frame.assign(document=[*range(100)]) for frame in sample(100, 100))
+    found = xb.stats.risk_coverage(fields, stated, resamples=20_000)
     curve = found.curve.iloc[[9, 49, 99]]
     errors = (curve["risk"] * curve["accepted"]).round()
     expected = stats.beta.ppf(0.95, errors + 1, curve["accepted"] - errors)
@@ -172,8 +172,9 @@ def test_dependent_fields_have_wider_bounds() -> None:
     fields, stated = frames(
         np.repeat(np.linspace(0.5, 1, 20), 30), np.repeat(np.arange(20) > 3, 30), [*range(20)] * 30
     )
+    fields["document"] = stated["document"] = [*range(600)]
+    by_field = xb.stats.risk_coverage(fields, stated, **FAST)
     fields["document"] = stated["document"] = np.repeat([f"d{i}" for i in range(20)], 30)
-    by_field = xb.stats.risk_coverage(fields, stated, exchangeable="field", **FAST)
     by_document = xb.stats.risk_coverage(fields, stated, **FAST)
     assert by_field.coverage == pytest.approx(0.8, abs=0.06)
     assert by_document.threshold is None
@@ -268,7 +269,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         ("review_plan", {"budget": v}, "budget=.* a share")
         for v in (-0.1, 1.1, "20%", True, np.nan)
     ),
-    ("risk_coverage", {"exchangeable": "page"}, "exchangeable is 'page'; expected one of document"),
     ("review_plan", {"unit": "fields"}, "unit is 'fields'; did you mean 'field'"),
     ("calibration", {"bins": 1}, "bins=1; it is a whole number from 2 to 1000"),
     ("calibration", {"bins": 1001}, "bins=1001"),
