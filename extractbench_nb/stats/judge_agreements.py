@@ -125,24 +125,18 @@ class JudgeAgreement(TextCard, DescribedFrames):
 
     def __repr__(self) -> str:
         """Write one line per pair of judges."""
-        lines = [self._head()]
+        lines = [f"Agreement of {len(self.judges)} judges [{self.drawing.percent} interval]"]
         for row in self._pairs.head(_PAIRS).to_dict("records"):
-            agree, kappa = _ranges(row)
-            fields = f"{row['fields']} field{'' if row['fields'] == 1 else 's'}"
-            texts = [f"agree {agree} of {fields}", f"kappa {kappa}"]
+            agree, kappa = (
+                with_range(row[name], row[f"{name}_low"], row[f"{name}_high"])
+                for name in ("agree", "kappa")
+            )
+            texts = [f"agree {agree} of {plural(row['fields'], 'field')}", f"kappa {kappa}"]
             texts += [f"{row[name]} {text}" for name, text in _LEFT_OUT.items() if row[name]]
             a, b = (one_line(row[name], _NAME) for name in ("judge_a", "judge_b"))
             lines.append(f"{a} / {b}: {'; '.join(texts)}")
         more = more_rows(len(self._pairs) - _PAIRS, "pairs")
         return "\n  ".join([*lines, more] if more else lines)
-
-    def _head(self) -> str:
-        return f"Agreement of {len(self.judges)} judges [{self.drawing.percent} interval]"
-
-
-def _ranges(row: dict[Any, Any]) -> list[str]:
-    names = ("agree", "kappa")
-    return [with_range(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in names]
 
 
 def judge_agreement(
@@ -325,31 +319,26 @@ def _compare(
 
 def _identical(joined: Joined, a: str, b: str) -> npt.NDArray[np.bool_]:
     """Mark the rows whose gold and predicted value are the same; refuse other questions."""
-    texts: list[list[str]] = []
+    texts = []
     for name in _VALUES:
         sides = [
-            [_text(value) for value in frame[name].tolist()]
+            np.array([_text(value) for value in frame[name]], dtype=object)
             for frame in (joined.a, joined.b)
             if name in frame.columns
         ]
         if not sides:
             return np.zeros(len(joined.a), dtype=np.bool_)
         texts.append(sides[0])
-        other = next(
-            (i for i, pair in enumerate(zip(*sides, strict=True)) if len(set(pair)) > 1), None
-        )
-        if other is not None:
-            rows = [frame.iloc[other] for frame in (joined.a, joined.b)]
+        others = np.flatnonzero(sides[0] != sides[-1])
+        if len(others):
+            rows = [frame.iloc[others[0]] for frame in (joined.a, joined.b)]
             ids = [f"{key} {rows[0][key]!r}" for key in ("run", "document") if key in joined.keys]
-            values = " and ".join(
-                f"{_short(row[name])} for {judge!r}"
-                for row, judge in zip(rows, (a, b), strict=True)
-            )
+            first, second = (_short(row[name]) for row in rows)
             raise InputError(
-                f"{', '.join([*ids, str(rows[0]['path'])])}: {name} is {values}; judges are "
-                "compared on the same outputs and schema"
+                f"{', '.join([*ids, str(rows[0]['path'])])}: {name} is {first} for {a!r} and "
+                f"{second} for {b!r}; judges are compared on the same outputs and schema"
             )
-    return np.array([g == p for g, p in zip(*texts, strict=True)], dtype=np.bool_)
+    return np.asarray(texts[0] == texts[1], dtype=np.bool_)
 
 
 def _text(value: object) -> str:
@@ -519,19 +508,36 @@ def self_consistency(
     judged = [name for name, entry in REGISTRY.entries.items() if entry.judged]
     calls = calls[calls["metric"].isin(judged) | calls["score"].notna()]
     keys = [name for name in _CALL_KEYS if name in calls.columns]
-    groups = calls.groupby(keys, sort=False, dropna=False)
-    rows = [dict(zip(keys, key, strict=True)) | _repeated_calls(group) for key, group in groups]
-    repeated = [row for row in rows if row["calls"] >= _REPEATED]
-    if not repeated:
+    answered = calls["score"].notna()
+    calls = calls.assign(
+        score=calls["score"].astype("Float64"),
+        passed=(calls["passed"].astype("boolean") & answered).fillna(value=False).astype(int),
+    )
+    rows = calls.groupby(keys, sort=False, dropna=False, as_index=False).agg(
+        models=("model", "nunique"),
+        calls=("model", "size"),
+        answered=("score", "count"),
+        mean=("score", "mean"),
+        sd=("score", "std"),
+        lowest=("score", "min"),
+        highest=("score", "max"),
+        passes=("passed", "sum"),
+    )
+    repeated = rows[rows["calls"] >= _REPEATED]
+    if repeated.empty:
         problem = "judge_calls has no verdicts of models"
-        if rows:
+        if len(rows):
             fields_found = "1 field has" if len(rows) == 1 else f"each of {len(rows)} fields has"
             problem = f"{fields_found} a single call, so there is nothing to compare"
         raise InputError(
             f"{problem}; make several calls with LLMJudge(n=5), or use several models with "
             "Ensemble([...])"
         )
-    fields = CONSISTENCY_COLUMNS.from_records(repeated)
+    fails = repeated["answered"] - repeated["passes"]
+    share = np.maximum(repeated["passes"], fails) / repeated["answered"].astype("Float64")
+    share = share.where(repeated["answered"] >= _REPEATED)
+    repeated = repeated.assign(agreement=share, unanimous=share == 1)
+    fields = CONSISTENCY_COLUMNS.from_records(repeated.reindex(columns=CONSISTENCY_COLUMNS.names))
     known = fields[fields["agreement"].notna()]
     shares = known["agreement"].astype(float)
     if len(known["document"].dropna().unique()) > 1:
@@ -549,22 +555,3 @@ def self_consistency(
         drawing=drawing,
         _fields=fields,
     )
-
-
-def _repeated_calls(calls: pd.DataFrame) -> dict[str, Any]:
-    answers = calls[calls["score"].notna()]
-    scores = answers["score"].astype(float).to_numpy()
-    passes, answered = int(answers["passed"].astype("boolean").sum()), len(scores)
-    row: dict[str, Any] = {
-        "models": calls["model"].nunique(),
-        "calls": len(calls),
-        "answered": answered,
-        "passes": passes,
-    }
-    if answered:
-        extremes = {"lowest": float(scores.min()), "highest": float(scores.max())}
-        row |= extremes | {"mean": float(scores.mean())}
-    if answered >= _REPEATED:
-        share = max(passes, answered - passes) / answered
-        row |= {"sd": float(scores.std(ddof=1)), "agreement": share, "unanimous": share == 1}
-    return row
