@@ -278,17 +278,15 @@ _Lines: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 #: A row of `CHANGE_COLUMNS`, and of `RESOLVED_COLUMNS`.
 _Change: TypeAlias = tuple[Any, ...]
 _Listed: TypeAlias = tuple[Any, ...]
-#: A header: its place in the arrays unless it was made, its box, its rows as far as known.
-_Header: TypeAlias = tuple[int | None, Numbers, tuple[int, ...]]
 
 
 class _Structure(NamedTuple):
-    """The objects of one table, by their places in the arrays; `number` is that of the table."""
+    """The objects of one table, by their places in the arrays; `header` has the header's rows."""
 
-    number: int | None
+    table: int | None
     rows: list[int]
     columns: list[int]
-    headers: list[_Header]
+    header: tuple[int, ...]
     spanning: list[int]
     words: Indices
 
@@ -346,12 +344,11 @@ class _Draft:
         boxes[np.ix_(columns, [1, 3])] = hull[[1, 3]]
         if table is not None:
             boxes[table] = hull
-        if rows and columns:
-            headers = self._header(ranked_headers, rows)
-            spanning = self._disjoint(self._aligned(spanning, rows, columns), rows, columns)
-        else:
-            headers = [(n, boxes[n], ()) for n in ranked_headers]
-        return _Structure(table, rows, columns, headers, spanning, words)
+        if not rows or not columns:
+            return _Structure(table, rows, columns, (), [], words)
+        header = self._header(ranked_headers, rows)
+        spanning = self._disjoint(self._aligned(spanning, rows, columns), rows, columns)
+        return _Structure(table, rows, columns, header, spanning, words)
 
     def _lines(self, ranked: list[int], step: str, words: Indices) -> list[int]:
         """Return rows or columns in order, without those that have no words or overlap others."""
@@ -395,8 +392,8 @@ class _Draft:
                 kept.append(place)
         return kept
 
-    def _header(self, ranked: list[int], rows: list[int]) -> list[_Header]:
-        """Return the header: whole rows from the first one on; flag its rows."""
+    def _header(self, ranked: list[int], rows: list[int]) -> tuple[int, ...]:
+        """Return the rows of the header, from the first one on; flag them."""
         kept = [ranked[place] for place in self._apart(ranked, "header")]
         covered = _covered(self.boxes[kept], self.boxes[rows], 1) >= HALF
         # from the first row of the table, until a row does not follow the one before it
@@ -412,8 +409,7 @@ class _Draft:
             else:
                 why = "it does not follow the header" if any(its_rows) else "it covers no row"
                 self._note(n, "header", "dropped", why)
-        header = [rows[n] for n in header_rows]
-        return [(None, _hull(self.boxes[header]), tuple(header_rows))] if header else []
+        return tuple(header_rows)
 
     def _aligned(self, ranked: list[int], rows: list[int], columns: list[int]) -> list[int]:
         """Align spanning cells to the rows and columns that they cover half of."""
@@ -488,7 +484,7 @@ class _Draft:
 
     def listed(self, structure: _Structure) -> list[_Listed]:
         """Return the objects of a resolved table, rows of `RESOLVED_COLUMNS`."""
-        table, rows, columns, headers, spanning, _ = structure
+        table, rows, columns, header, spanning, _ = structure
         all_rows, all_columns = tuple(range(len(rows))), tuple(range(len(columns)))
 
         def row(n: int, down: tuple[int, ...], across: tuple[int, ...]) -> _Listed:
@@ -498,49 +494,32 @@ class _Draft:
         listed = [] if table is None else [row(table, all_rows, all_columns)]
         listed += [row(n, all_rows, (place,)) for place, n in enumerate(columns)]
         listed += [row(n, (place,), all_columns) for place, n in enumerate(rows)]
-        for n, box, its_rows in headers:
-            number, score = (None, None) if n is None else (self.numbers[n], float(self.scores[n]))
-            lines = its_rows, all_columns
-            listed.append((number, "table column header", score, *box.tolist(), *lines))
-        listed += [row(n, *self.lines.get(n, ((), ()))) for n in spanning]
-        return listed
+        if header:
+            box = _hull(self.boxes[[rows[n] for n in header]]).tolist()
+            listed.append((None, "table column header", None, *box, header, all_columns))
+        return listed + [row(n, *self.lines[n]) for n in spanning]
 
     def cells(self, structure: _Structure) -> tuple[Table, float]:
         """Make the cells of a table, and assign words to them; rows and columns shrink to words."""
-        _, rows, columns, _, spanning, words = structure
-        height, width = len(rows), len(columns)
+        _, rows, columns, header, spanning, words = structure
         if not rows or not columns:
             return table_of_cells([]), 0.0
-        # positions column by column, and which of them each spanning cell has
-        down, across = np.tile(np.arange(height), width), np.repeat(np.arange(width), height)
-        boxes = _common(self.boxes[rows][down], self.boxes[columns][across])
-        grid = np.zeros((width, height, len(spanning)), dtype=bool)
-        for place, n in enumerate(spanning):
-            its_rows, its_columns = self.lines[n]
-            grid[np.ix_(its_columns, its_rows, [place])] = True
-        parts = grid.reshape(width * height, len(spanning))
-        alone = ~parts.any(axis=1)
-        merged = [(n, part) for n, part in zip(spanning, parts.T, strict=True) if part.any()]
-        lines: list[_Lines] = [
-            ((row,), (column,))
-            for row, column in zip(down[alone].tolist(), across[alone].tolist(), strict=True)
-        ]
-        for _, part in merged:
-            its_rows, its_columns = (np.unique(axis[part]).tolist() for axis in (down, across))
-            lines.append((tuple(its_rows), tuple(its_columns)))
-        is_section = [False] * len(lines)
-        is_section[len(lines) - len(merged) :] = [self.labels[n] == _SPANNING[1] for n, _ in merged]
-        boxes = np.concatenate([boxes[alone], *(_hull(boxes[part])[None] for _, part in merged)])
+        lines = [self.lines[n] for n in spanning]
+        free = np.ones((len(columns), len(rows)), dtype=bool)
+        for its_rows, its_columns in lines:
+            free[np.ix_(its_columns, its_rows)] = False
+        # column by column, then spanning cells
+        lines = [((row,), (column,)) for column, row in np.argwhere(free).tolist()] + lines
+        is_section = [False] * (len(lines) - len(spanning))
+        is_section += [self.labels[n] == _SPANNING[1] for n in spanning]
+        ends = np.array([(d[0], a[0], d[-1], a[-1]) for d, a in lines])
+        boxes = self._cell_boxes(lines, ends, rows, columns)
 
         word_boxes = self.words.boxes[words]
         shares = overlaps(word_boxes, boxes)
         best = shares.max(axis=1)
         confidence = float(best.mean() + best.min()) / 2 if len(best) else 0.0
-        ends = np.array([(d[0], a[0], d[-1], a[-1]) for d, a in lines])
-        boxes, before = self._cell_boxes(lines, ends, rows, columns), boxes
-        if not np.array_equal(boxes, before):
-            shares = overlaps(word_boxes, boxes)
-        held = np.flatnonzero(shares.max(axis=1) >= _LEAST_HELD)
+        held = np.flatnonzero(best >= _LEAST_HELD)
         holders = shares[held].argmax(axis=1)
         rows, columns = self._sorted(rows, 1), self._sorted(columns, 0)
         self._shrink(rows, columns, ends[holders], word_boxes[held])
@@ -548,13 +527,13 @@ class _Draft:
         boxes = np.where(areas_of(shrunk)[:, None] > 0, shrunk, boxes)
 
         texts = self._texts(words[held], holders, len(lines))
-        is_header = self.is_header[structure.rows].tolist()
-        flags = [all(is_header[row] for row in its_rows) for its_rows, _ in lines]
+        flags = [set(its_rows) <= {*header} for its_rows, _ in lines]
         cells = [
             Cell(*lines[n], texts[n], (x0, y0, x1, y1), flags[n], is_section[n])
             for n, (x0, y0, x1, y1) in enumerate(boxes.tolist())
         ]
-        return Table(tuple(cells), covered_grid(cells, (height, width))[0]), confidence
+        grid, _ = covered_grid(cells, (len(rows), len(columns)))
+        return Table(tuple(cells), grid), confidence
 
     def _cell_boxes(
         self, lines: list[_Lines], ends: Indices, rows: list[int], columns: list[int]
@@ -599,11 +578,8 @@ class _Draft:
         ordered = zip(holders[order].tolist(), words[order].tolist(), keys, strict=True)
         for cell, word, key in ordered:
             lines[cell].setdefault(key, []).append(self.words.texts[word])
-        texts = []
-        for its_lines in lines:
-            *first, last = [" ".join(line) for line in its_lines.values()] or [""]
-            texts.append(" ".join([*(line.strip() for line in first), last]).strip())
-        return texts
+        joined = ([" ".join(line).strip() for line in cell.values()] for cell in lines)
+        return [" ".join(its_lines).strip() for its_lines in joined]
 
 
 def _common(a: Numbers, b: Numbers) -> Numbers:
