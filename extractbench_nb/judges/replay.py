@@ -141,7 +141,8 @@ def _shared_settings(entries: Sequence[Entry], where: str) -> Settings:
             "combined by like=LLMJudge(..., n=..., vote=...)"
         )
     try:
-        return Settings(**{name: entries[0].request.get(name) for name in _OPTIONS})
+        options: dict[str, Any] = {name: entries[0].request.get(name) for name in _OPTIONS}
+        return Settings(**options)
     except InputError as error:
         raise InputError(f"{where} has answers with invalid options: {error}") from None
 

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from extractbench_nb.runs.inputs import (
     read_runs,
     schema_digests,
 )
-from extractbench_nb.runs.results import Evaluations, FolderSource, Origin, read_description
+from extractbench_nb.runs.results import Evaluations, FolderSource, read_description
 from extractbench_nb.runs.rows import OWN_SUMMARY
 from extractbench_nb.runs.storage import (
     SETTINGS,
@@ -44,7 +43,6 @@ from extractbench_nb.runs.storage import (
 )
 from extractbench_nb.runs.workers import (
     Context,
-    Done,
     Failed,
     Finished,
     Runner,
@@ -61,59 +59,6 @@ _SHOWN = 3
 _PASS_RATE = OWN_SUMMARY.names.index("pass_rate")
 
 
-@dataclass
-class _Batch:
-    """One batch while it is evaluated; after the first failure no further output is started."""
-
-    plan: Plan
-    storage: MemoryStorage | FolderStorage
-    bar: Any
-    evaluated: int = 0
-    reused: int = 0
-    passed: float = 0.0
-    failed: list[Failed] = field(default_factory=list)
-
-    def tasks(self) -> Iterator[Task]:
-        """Yield the outputs that are not finished."""
-        for position, cell in enumerate(self.plan.cells):
-            if self.failed:
-                return
-            try:
-                if self.storage.has(position):
-                    self.reused += 1
-                    self.bar.update()
-                    continue
-                accepted = self.plan.accepted.get(cell.document, Accepted())
-                inputs = self.plan.gold(cell), cell.predicted, accepted
-                task = Task(position, cell.schema_key, *inputs)
-            except Exception as error:  # noqa: BLE001 - a dataset may raise anything
-                self.failed.append(failure(position, error))
-                return
-            yield task
-
-    def take(self, done: Done) -> None:
-        """Store what a worker returned."""
-        finished = [item for item in done if isinstance(item, Finished)]
-        self.failed.extend(item for item in done if isinstance(item, Failed))
-        self.storage.keep(finished)
-        self.evaluated += len(finished)
-        self.passed += sum(item.summary[_PASS_RATE] for item in finished)
-        if self.evaluated:
-            self.bar.set_postfix(pass_rate=f"{self.passed / self.evaluated:.3f}", refresh=False)
-        self.bar.update(len(finished))
-
-    def error(self) -> InputError:
-        """Name the first outputs that failed, and count the others of the same problem."""
-        first = min(self.failed, key=lambda failed: failed.position)
-        same = sorted(failed.position for failed in self.failed if failed.problem == first.problem)
-        names = "; ".join(self.plan.cells[position].name for position in same[:_SHOWN])
-        more = f" and {len(same) - _SHOWN} more" if len(same) > _SHOWN else ""
-        error = InputError(f"{names}{more}: {first.problem}")
-        if first.trace:
-            error.add_note(first.trace)
-        return error
-
-
 def _run(
     plan: Plan,
     storage: MemoryStorage | FolderStorage,
@@ -121,17 +66,57 @@ def _run(
     *,
     progress: bool,
 ) -> dict[str, Any]:
-    """Evaluate and store what is not finished; return the counts for ``meta``."""
-    started = time.perf_counter()
+    """Evaluate and store what is not finished; return the counts for ``meta``.
+
+    After the first failure no further output is started.
+    """
+    started, passed = time.perf_counter(), 0.0
+    counts = {"evaluated": 0, "reused": 0}
+    failed: list[Failed] = []
+
+    def tasks() -> Iterator[Task]:
+        for position, cell in enumerate(plan.cells):
+            if failed:
+                return
+            try:
+                if storage.has(position):
+                    counts["reused"] += 1
+                    bar.update()
+                    continue
+                accepted = plan.accepted.get(cell.document, Accepted())
+                inputs = plan.gold(cell), cell.predicted, accepted
+                task = Task(position, cell.schema_key, *inputs)
+            except Exception as error:  # noqa: BLE001 - a dataset may raise anything
+                failed.append(failure(position, error))
+                return
+            yield task
+
     bar = progress_bar(shown=progress, total=len(plan.cells), unit="doc", desc="evaluate")
     with bar:
-        batch = _Batch(plan, storage, bar)
-        for done in evaluate_tasks(batch.tasks()):
-            batch.take(done)
-        if batch.failed:
-            raise batch.error()
-    seconds = time.perf_counter() - started
-    return {"evaluated": batch.evaluated, "reused": batch.reused, "seconds": seconds}
+        for done in evaluate_tasks(tasks()):
+            finished = [item for item in done if isinstance(item, Finished)]
+            failed.extend(item for item in done if isinstance(item, Failed))
+            storage.keep(finished)
+            counts["evaluated"] += len(finished)
+            passed += sum(item.summary[_PASS_RATE] for item in finished)
+            if counts["evaluated"]:
+                bar.set_postfix(pass_rate=f"{passed / counts['evaluated']:.3f}", refresh=False)
+            bar.update(len(finished))
+    if failed:
+        raise _error_of(plan, failed)
+    return {**counts, "seconds": time.perf_counter() - started}
+
+
+def _error_of(plan: Plan, failed: list[Failed]) -> InputError:
+    """Name the first outputs that failed, and count the others of the same problem."""
+    first = min(failed, key=lambda item: item.position)
+    same = sorted(item.position for item in failed if item.problem == first.problem)
+    names = "; ".join(plan.cells[position].name for position in same[:_SHOWN])
+    more = f" and {len(same) - _SHOWN} more" if len(same) > _SHOWN else ""
+    error = InputError(f"{names}{more}: {first.problem}")
+    if first.trace:
+        error.add_note(first.trace)
+    return error
 
 
 def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
@@ -293,7 +278,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
             source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
     meta = _meta_of(description) | counts | versions
-    return Evaluations(source, meta, Origin(plan, options))
+    return Evaluations(source, meta, plan, options)
 
 
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:

@@ -204,7 +204,8 @@ def _answers(runs: Any) -> pd.DataFrame | None:
     frames = [getattr(each, "outputs", None) for each in several]
     if not frames or not all(isinstance(f, pd.DataFrame) and "raw" in f for f in frames):
         return None
-    outputs = pd.concat(frames, ignore_index=True).rename(columns={"raw": "predicted"})
+    outputs: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    outputs = outputs.rename(columns={"raw": "predicted"})
     return outputs[[name for name in _OF_ANSWERS if name in outputs]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,9 +99,7 @@ class FolderSource:
             for name in (DESCRIPTION, *(f"{frame}.parquet" for frame in kept)):
                 source, target = self.folder / name, stack.enter_context(replacing(folder / name))
                 with reading(repr(str(source))):
-                    content = source.open("rb")
-                with content, target.open("wb") as copy:
-                    shutil.copyfileobj(content, copy)
+                    shutil.copyfile(source, target)
                 self._refuse_other(source, _digest_of(target, source))
 
     def has_rules(self) -> bool:
@@ -203,62 +201,14 @@ def _number(score: Any) -> str:
 _strict_sum = partial(pd.Series.sum, skipna=False)
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The inputs of a batch, and how they were evaluated."""
-
-    plan: Plan
-    options: Mapping[str, Any]
-
-    def evaluation(self, run: str, document: str) -> Evaluation:
-        """Evaluate an output again."""
-        cell = self._cell(run, document)
-        if cell.predicted is None:
-            raise InputError(f"{cell.name}: it has no output to evaluate")
-        schema = self.plan.schemas[cell.schema_key]
-        options = {**self.options, "accepted": self.plan.accepted.get(document)}
-        return evaluate(schema, self.plan.gold(cell), cell.predicted, **options)
-
-    def inputs(self, run: str, document: str) -> Inputs:
-        """Read what was compared for an output."""
-        cell = self._cell(run, document)
-        gold = private_copy(read_document(self.plan.gold(cell), "gold"), "gold")
-        return Inputs(self.plan.schemas[cell.schema_key], gold, *read_predicted(cell.predicted))
-
-    def rules(self) -> CheckedRules | None:
-        """Check the rules that are registered now."""
-        return check_batch(self.plan)
-
-    def _cell(self, run: str, document: str) -> Cell:
-        wanted = (run, document)
-        return next(cell for cell in self.plan.cells if (cell.run, cell.document) == wanted)
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class Evaluations(TextCard, DescribedFrames):
     """The results of many evaluations.
 
-    Made by `evaluate_runs` and `load_evaluations`; frozen.
-
-    Attributes
-    ----------
-    fields, arrays, matches, judge_calls : pandas.DataFrame
-        The frames of `Evaluation`, led by run, document, domain and schema. Each access returns a
-        copy. Frames on disk are read on first use, which raises `InputError` if the files have
-        been rewritten since.
-    summary : pandas.DataFrame
-        One row per run and document: outcome, scores and counts, and the user's own columns.
-    by_run : pandas.DataFrame
-        One row per run: means over its documents, sums of counts.
-    missing : pandas.DataFrame
-        Run and document of the outputs that another run has and this one does not.
-    mismatches : pandas.DataFrame
-        One row per wrong value that has a kind; joins on run, document and ``path``.
-    rules : pandas.DataFrame
-        One row per run, document and cross-field rule; not frozen, see the property.
-    meta : dict
-        Profile, judge, alignment, versions, counts; `settings`, on which verdicts depend, and
-        `schemas`, the digests of the schemas by label.
+    Made by `evaluate_runs` and `load_evaluations`; frozen. The frames ``fields``, ``arrays``,
+    ``matches`` and ``judge_calls`` are those of `Evaluation`, led by run, document, domain and
+    schema. Each access returns a copy. Frames on disk are read on first use, which raises
+    `InputError` if the files have been rewritten since.
     """
 
     _specs = (
@@ -271,11 +221,12 @@ class Evaluations(TextCard, DescribedFrames):
 
     _source: MemoryStorage | FolderSource
     _meta: Mapping[str, Any]
-    _origin: Origin | None = None
+    _plan: Plan | None = None
+    _options: Mapping[str, Any] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the results, without the inputs; rules are checked before."""
-        kept = {"_source": self._source, "_meta": self._meta, "_origin": None}
+        kept = {"_source": self._source, "_meta": self._meta, "_plan": None, "_options": {}}
         return kept | {"_checked": (None, self._rules())}
 
     @property
@@ -325,7 +276,7 @@ class Evaluations(TextCard, DescribedFrames):
             return checked.frame()
         if isinstance(self._source, FolderSource) and self._source.has_rules():
             return self._frame(BATCH_RULES.name)
-        if RULES and self._origin is None:
+        if RULES and self._plan is None:
             raise InputError(
                 "the results were stored without rules and their inputs are not available; call "
                 "evaluate_runs(..., resume=folder), which evaluates nothing again, or "
@@ -337,9 +288,9 @@ class Evaluations(TextCard, DescribedFrames):
         """Return the outcomes of the rules that are registered now; None without inputs."""
         registered = tuple(RULES.values())
         kept: tuple[Any, CheckedRules | None] = self.__dict__.get("_checked", (None, None))
-        if self._origin is None or kept[0] == registered:
+        if self._plan is None or kept[0] == registered:
             return kept[1]
-        found = self._origin.rules()
+        found = check_batch(self._plan)
         self.__dict__["_checked"] = registered, found
         return found
 
@@ -376,7 +327,11 @@ class Evaluations(TextCard, DescribedFrames):
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Profile, judge, alignment, versions, and how many outputs were evaluated anew."""
+        """Profile, judge, alignment, versions, and how many outputs were evaluated anew.
+
+        ``settings`` are those on which verdicts depend, ``schemas`` the digests of the schemas by
+        label.
+        """
         return dict(self._meta)
 
     def evaluation(self, run: str | int, document: str | int) -> Evaluation:
@@ -398,13 +353,13 @@ class Evaluations(TextCard, DescribedFrames):
         InputError
             No such output, or its inputs are not available: the results were loaded or unpickled.
         """
-        run, document = self._named(run, document)
-        if self._origin is None:
-            raise _without_inputs(run, document)
-        summary = self.summary
-        row = summary["run"].eq(run) & summary["document"].eq(document)
-        labels = {"run": run, "document": document, "schema": summary.loc[row, "schema"].iloc[0]}
-        return self._origin.evaluation(run, document).labelled(**labels)
+        plan, cell = self._cell(run, document)
+        if cell.predicted is None:
+            raise InputError(f"{cell.name}: it has no output to evaluate")
+        schema, accepted = plan.schemas[cell.schema_key], plan.accepted.get(cell.document)
+        options = {**self._options, "accepted": accepted}
+        ev = evaluate(schema, plan.gold(cell), cell.predicted, **options)
+        return ev.labelled(run=cell.run, document=cell.document, schema=cell.schema)
 
     def inputs(self, run: str | int, document: str | int) -> Inputs:
         """Return what was compared for one output, without evaluating it again.
@@ -425,21 +380,28 @@ class Evaluations(TextCard, DescribedFrames):
         InputError
             No such output, its inputs are not available (see `evaluation`), or gold cannot be read.
         """
-        run, document = self._named(run, document)
-        if self._origin is None:
-            raise _without_inputs(run, document)
-        return self._origin.inputs(run, document)
+        plan, cell = self._cell(run, document)
+        gold = private_copy(read_document(plan.gold(cell), "gold"), "gold")
+        return Inputs(plan.schemas[cell.schema_key], gold, *read_predicted(cell.predicted))
 
-    def _named(self, run: str | int, document: str | int) -> tuple[str, str]:
+    def _cell(self, run: str | int, document: str | int) -> tuple[Plan, Cell]:
+        """Return the inputs of the batch and those of one output."""
         run, document = str(run), str(document)
-        runs, documents = self.summary["run"], self.summary["document"]
-        if run not in runs.tolist():
-            raise InputError(f"no run {run!r}; {nearest(run, runs.unique().tolist())}")
-        of_run = documents[runs == run].tolist()
-        if document not in of_run:
+        summary = self.summary
+        if run not in (runs := summary["run"].unique().tolist()):
+            raise InputError(f"no run {run!r}; {nearest(run, runs)}")
+        if document not in (of_run := summary.query("run == @run")["document"].tolist()):
             hint = nearest(document, of_run)
             raise InputError(f"run {run!r} has no document {document!r}; {hint}")
-        return run, document
+        if self._plan is None:
+            raise InputError(
+                f"the inputs of run {run!r}, document {document!r} are not available, because the "
+                "results were loaded or unpickled; results of evaluate_runs(..., resume=folder) "
+                "have theirs"
+            )
+        wanted = (run, document)
+        cells = (cell for cell in self._plan.cells if (cell.run, cell.document) == wanted)
+        return self._plan, next(cells)
 
     def save(self, folder: str | Path) -> Path:
         """Write the results to a folder, from which `load_evaluations` reads them.
@@ -497,10 +459,3 @@ class Evaluations(TextCard, DescribedFrames):
     def _title(self) -> str:
         counts = ", ".join(plural(self._meta[f"{noun}s"], noun) for noun in _COUNTED)
         return f"Evaluations ({one_line(self._meta['profile'], _LONGEST)}): {counts}"
-
-
-def _without_inputs(run: str, document: str) -> InputError:
-    return InputError(
-        f"the inputs of run {run!r}, document {document!r} are not available, because the results "
-        "were loaded or unpickled; results of evaluate_runs(..., resume=folder) have theirs"
-    )

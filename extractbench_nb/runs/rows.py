@@ -241,11 +241,8 @@ ESCAPING = "a lone surrogate, or U+001A itself, is U+001A and four hexadecimal d
 
 _TO_ESCAPE = re.compile("[\x1a\ud800-\udfff]")
 _ESCAPED = re.compile("\x1a([0-9a-f]{4})")
-#: Writes a value as chunks of JSON text. ``JSONEncoder.encode`` makes one of these for each value,
-#: which takes as long as writing a scalar; without circles to look for, they can share it.
-_chunks = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
-    None, str, json.encoder.encode_basestring, None, ":", ",", False, False, True
-)
+#: Writes values, of which none is looked at for circles: they end in a RecursionError.
+_VALUES = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
 
 def escape(text: str) -> str:
@@ -273,9 +270,9 @@ def value_to_text(value: Any) -> str | None:
     if value is None:
         return None
     try:
-        return "".join(_chunks(value, 0))
+        return _VALUES.encode(value)
     except (TypeError, ValueError, RecursionError):
-        return "".join(_chunks(document_json(value, _MOST_LEVELS), 0))
+        return _VALUES.encode(document_json(value, _MOST_LEVELS))
 
 
 _ESCAPE_BYTE = ESCAPE.encode()
