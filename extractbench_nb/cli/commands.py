@@ -323,7 +323,7 @@ def compare(folders: tuple[Path, ...], *, as_json: bool, **options: Any) -> None
 
     comparison = compare_runs(_summaries(folders), **options)
     if as_json:
-        names = ("scores", "differences", "domains", "domain_differences")
+        names = ("scores", "differences")
         print_json({name: records(getattr(comparison, name)) for name in names})
     else:
         print_text(repr(comparison))

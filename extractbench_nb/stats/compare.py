@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -74,14 +74,8 @@ _DIFFERENCES = (
     ),
 )
 
-_DOMAIN = Column("domain", "string", "domain of the documents")
-
 SCORE_COLUMNS = FrameSpec("scores", "one row per group and measure", _SCORES)
 DIFFERENCE_COLUMNS = FrameSpec("differences", "one row per pair and measure", _DIFFERENCES)
-DOMAIN_COLUMNS = FrameSpec("domains", "one row per domain, group and measure", (_DOMAIN, *_SCORES))
-DOMAIN_DIFFERENCE_COLUMNS = FrameSpec(
-    "domain_differences", "one row per domain, pair and measure", (_DOMAIN, *_DIFFERENCES)
-)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -102,7 +96,7 @@ class Comparison(DescribedFrames):
         Confidence, number of resamples and seed.
     """
 
-    _specs = (SCORE_COLUMNS, DIFFERENCE_COLUMNS, DOMAIN_COLUMNS, DOMAIN_DIFFERENCE_COLUMNS)
+    _specs = (SCORE_COLUMNS, DIFFERENCE_COLUMNS)
 
     by: tuple[str, ...]
     measures: tuple[str, ...]
@@ -110,8 +104,6 @@ class Comparison(DescribedFrames):
     drawing: Drawing
     _scores: pd.DataFrame
     _differences: pd.DataFrame
-    _domains: pd.DataFrame
-    _domain_differences: pd.DataFrame
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -123,23 +115,13 @@ class Comparison(DescribedFrames):
         """One row per pair and measure: ``b_minus_a`` over the documents that both have."""
         return self._differences.copy()
 
-    @property
-    def domains(self) -> pd.DataFrame:
-        """`scores` domain by domain; documents without a domain are in no row."""
-        return self._domains.copy()
-
-    @property
-    def domain_differences(self) -> pd.DataFrame:
-        """`differences` domain by domain, corrected over all pairs and domains of a measure."""
-        return self._domain_differences.copy()
-
     def to_markdown(self, table: str = "scores", *, digits: int = 3) -> str:
         """Write one frame as a Markdown table.
 
         Parameters
         ----------
         table : str, optional
-            ``scores``, ``differences``, ``domains`` or ``domain_differences``.
+            ``scores`` or ``differences``.
         digits : int, optional
             Digits after the point.
 
@@ -166,7 +148,7 @@ class Comparison(DescribedFrames):
         Parameters
         ----------
         table : str, optional
-            ``scores``, ``differences``, ``domains`` or ``domain_differences``.
+            ``scores`` or ``differences``.
         digits : int, optional
             Digits after the point.
 
@@ -189,7 +171,7 @@ class Comparison(DescribedFrames):
 
     def __repr__(self) -> str:
         """Write scores with their intervals, and how many differences are more than noise."""
-        ranked = _interval_texts(self, self._scores)
+        ranked = _interval_texts(self)
         shown = ranked.head(_SHOWN)
         rows = [["", *self.measures]]
         rows += [
@@ -230,11 +212,10 @@ class Outputs(NamedTuple):
     """Outputs in tables with a row per document, sorted by name, and a column per group.
 
     `counts` and `invalid` count outputs; `scores` has a table of means for each measure, NaN where
-    there is no output. `domains` are those of the documents.
+    there is no output.
     """
 
     groups: list[str]
-    domains: pd.Series
     counts: npt.NDArray[np.int64]
     invalid: npt.NDArray[np.int64]
     scores: dict[str, Numbers]
@@ -263,13 +244,6 @@ def average_outputs(
     texts = pd.Index(summary["document"].astype(TEXT), dtype=object)
     documents = texts.drop_duplicates().sort_values()
     document = documents.get_indexer(texts)  # pandas 2's factorize ends texts at a NUL
-    domain = pd.Series(summary.get("domain", [None] * len(summary)), dtype=TEXT)
-    pairs = pd.DataFrame({"document": document, "domain": domain.array}).dropna().drop_duplicates()
-    again = pairs["document"][pairs["document"].duplicated()]
-    if len(again):
-        name = documents[again.iloc[0]]
-        raise InputError(f"document {name!r} is in two domains; document names must be unique")
-    domains = pairs.set_index("document")["domain"].reindex(range(len(documents)))
     invalid = np.zeros(len(summary), dtype=bool)
     if "outcome" in summary.columns:
         invalid = (summary["outcome"].astype(object) == "invalid").to_numpy(dtype=bool)
@@ -286,7 +260,7 @@ def average_outputs(
         means = values.groupby(cell_of[values.index]).mean()
         scores[measure] = np.full(shape, np.nan)
         scores[measure].flat[means.index.to_numpy()] = means
-    return Outputs(list(group.categories), domains, counts, invalid_counts, scores)
+    return Outputs(list(group.categories), counts, invalid_counts, scores)
 
 
 def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
@@ -378,7 +352,7 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Returns
     -------
     Comparison
-        `scores`, `differences` (``b_minus_a``), and both by domain. Groups are sorted by name.
+        `scores` and `differences` (``b_minus_a``). Groups are sorted by name.
 
     Raises
     ------
@@ -391,8 +365,8 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Intervals are BCa bootstrap intervals of the mean [1]_. The p-value is that of the paired
     sign-flip test, corrected by Holm's method over the pairs of a measure. ``detectable`` is the
     true difference that this number of documents, with this spread, shows with a probability of
-    80 % [2]_ before any correction: a smaller one is easily missed. Domains have few documents
-    each; at five or fewer no sign-flip test can fall below 0.05.
+    80 % [2]_ before any correction: a smaller one is easily missed. With five documents or fewer no
+    sign-flip test can fall below 0.05.
 
     References
     ----------
@@ -434,86 +408,62 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
                 f"{sizes}, none of them in common; differences are paired by document, so both "
                 "need outputs for the same ones"
             )
-    everything: Parts = {None: np.ones(len(outputs.domains), dtype=bool)}
-    domains: Parts = {
-        domain: (outputs.domains == domain).to_numpy(dtype=bool, na_value=False)
-        for domain in sorted(outputs.domains.dropna().unique())
-    }
     return Comparison(
         names,
         asked,
         reference,
         drawing,
-        SCORE_COLUMNS.from_records(_score_rows(outputs, everything, drawing)),
-        DIFFERENCE_COLUMNS.from_records(_difference_rows(outputs, everything, pairs, drawing)),
-        DOMAIN_COLUMNS.from_records(_score_rows(outputs, domains, drawing)),
-        DOMAIN_DIFFERENCE_COLUMNS.from_records(_difference_rows(outputs, domains, pairs, drawing)),
+        SCORE_COLUMNS.from_records(_score_rows(outputs, drawing)),
+        DIFFERENCE_COLUMNS.from_records(_difference_rows(outputs, pairs, drawing)),
     )
 
 
-Row = dict[str, Any]
-#: A mask of documents for each domain, or of all of them under None.
-Parts = Mapping[Any, npt.NDArray[np.bool_]]
-
-
-def _score_rows(outputs: Outputs, parts: Parts, drawing: Drawing) -> list[Row]:
+def _score_rows(outputs: Outputs, drawing: Drawing) -> list[dict[str, Any]]:
     rows, samples = [], []
-    for domain, inside in parts.items():
-        for column, group in enumerate(outputs.groups):
-            scored = inside & (outputs.counts[:, column] > 0)
-            if not scored.any():
-                continue
-            row = {
-                "domain": domain,
-                "group": group,
-                "documents": int(scored.sum()),
-                "outputs": int(outputs.counts[scored, column].sum()),
-                "invalid": int(outputs.invalid[scored, column].sum()),
-            }
-            for measure, table in outputs.scores.items():
-                rows.append(row | {"measure": measure})
-                samples.append(table[scored, column])
+    for column, group in enumerate(outputs.groups):
+        scored = outputs.counts[:, column] > 0
+        row = {
+            "group": group,
+            "documents": int(scored.sum()),
+            "outputs": int(outputs.counts[:, column].sum()),
+            "invalid": int(outputs.invalid[:, column].sum()),
+        }
+        for measure, table in outputs.scores.items():
+            samples.append(table[scored, column])
+            rows.append(row | {"measure": measure, "mean": float(samples[-1].mean())})
     intervals = mean_intervals(samples, drawing)
-    return [
-        row | {"mean": float(sample.mean())} | interval._asdict()
-        for row, sample, interval in zip(rows, samples, intervals, strict=True)
-    ]
+    return [row | interval._asdict() for row, interval in zip(rows, intervals, strict=True)]
 
 
 def _difference_rows(
-    outputs: Outputs, parts: Parts, pairs: list[tuple[int, int]], drawing: Drawing
-) -> list[Row]:
-    """Test all pairs; a domain in which a pair shares no document has neither interval nor test."""
-    rows: list[Row] = []
-    tested: list[tuple[Row, Numbers]] = []
-    for domain, inside in parts.items():
-        for (a, b), (measure, table) in product(pairs, outputs.scores.items()):
-            has_a, has_b = (inside & (outputs.counts[:, column] > 0) for column in (a, b))
-            left, right = (table[has_a & has_b, column] for column in (a, b))
-            difference = right - left
-            row = {
-                "domain": domain,
-                "a": outputs.groups[a],
-                "b": outputs.groups[b],
-                "measure": measure,
-                "documents": len(left),
-                "only_a": int(has_a.sum()) - len(left),
-                "only_b": int(has_b.sum()) - len(left),
-                "a_higher": int((np.round(difference, DIGITS) < 0).sum()),
-                "b_higher": int((np.round(difference, DIGITS) > 0).sum()),
-            }
-            rows.append(row)
-            if len(left):
-                row["mean_a"], row["mean_b"] = float(left.mean()), float(right.mean())
-                row["b_minus_a"] = float(difference.mean())
-                row["detectable"] = detectable_difference(difference, drawing)
-                tested.append((row, difference))
-    samples = [sample for _, sample in tested]
+    outputs: Outputs, pairs: list[tuple[int, int]], drawing: Drawing
+) -> list[dict[str, Any]]:
+    """Test all pairs, each over the documents that both have."""
+    rows, samples = [], []
+    for (a, b), (measure, table) in product(pairs, outputs.scores.items()):
+        has_a, has_b = (outputs.counts[:, column] > 0 for column in (a, b))
+        left, right = (table[has_a & has_b, column] for column in (a, b))
+        difference = right - left
+        samples.append(difference)
+        row = {
+            "a": outputs.groups[a],
+            "b": outputs.groups[b],
+            "measure": measure,
+            "documents": len(left),
+            "only_a": int(has_a.sum()) - len(left),
+            "only_b": int(has_b.sum()) - len(left),
+            "a_higher": int((np.round(difference, DIGITS) < 0).sum()),
+            "b_higher": int((np.round(difference, DIGITS) > 0).sum()),
+            "mean_a": float(left.mean()),
+            "mean_b": float(right.mean()),
+            "b_minus_a": float(difference.mean()),
+            "detectable": detectable_difference(difference, drawing),
+        }
+        rows.append(row)
     intervals, tests = mean_intervals(samples, drawing), sign_flip_tests(samples, drawing)
     adjusted = pd.Series([test.p for test in tests], dtype=np.float64)
-    measured = pd.Series([row["measure"] for row, _ in tested], dtype=object)
-    adjusted = adjusted.groupby(measured).transform(holm)
-    for (row, _), interval, test, p in zip(tested, intervals, tests, adjusted, strict=True):
+    adjusted = adjusted.groupby([row["measure"] for row in rows]).transform(holm)
+    for row, interval, test, p in zip(rows, intervals, tests, adjusted, strict=True):
         row.update(interval._asdict(), p_value=test.p, p_method=test.method)
         row.update(p_holm=p, significant=p <= drawing.alpha)
     return rows
@@ -521,7 +471,7 @@ def _difference_rows(
 
 # --- text and HTML ----------------------------------------------------------------------------
 
-_TABLES = ("scores", "differences", "domains", "domain_differences")
+_TABLES = ("scores", "differences")
 _MOST_DIGITS = 15  # what a float holds
 _MARKED = re.compile(r"([\\`*_{}\[\]<>|#~&!])")
 _SHOWN = 20
@@ -537,25 +487,19 @@ def _ranges(rows: pd.DataFrame, mean: str) -> Numbers:
     return rows[[mean, "low", "high"]].astype("Float64").to_numpy(np.float64, na_value=np.nan)
 
 
-def _ranking(comparison: Comparison) -> pd.Series:
-    """Return the groups, the highest mean of the first measure first."""
+def _interval_texts(comparison: Comparison, digits: int = 3) -> pd.DataFrame:
+    """Return one row per group, the best first, with a column of texts per measure."""
     scores = comparison._scores
-    first = scores[scores["measure"] == comparison.measures[0]]
-    return first.sort_values("mean", ascending=False, kind="stable")["group"]
-
-
-def _interval_texts(comparison: Comparison, scores: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
-    """Return one row per domain and group, best group first, with a column of texts per measure."""
-    rank = {name: i for i, name in enumerate(_ranking(comparison))}
-    names = [name for name in ("domain", "group", "documents") if name in scores.columns]
-    texts = scores.assign(
-        rank=[rank[name] for name in scores["group"]],
-        text=[with_range(mean, low, high, digits) for mean, low, high in _ranges(scores, "mean")],
-    ).sort_values([*names[:-2], "rank"], kind="stable")
-    wide = texts.pivot_table(
-        index=names, columns="measure", values="text", aggfunc="first", sort=False
+    scores = scores.assign(
+        text=[with_range(mean, low, high, digits) for mean, low, high in _ranges(scores, "mean")]
     )
-    return wide.reindex(columns=list(comparison.measures)).reset_index()
+    index = ["group", "documents"]
+    wide = scores.pivot_table(
+        index=index, columns="measure", values="text", aggfunc="first", sort=False
+    )
+    first = scores[scores["measure"] == comparison.measures[0]]
+    order = first.sort_values("mean", ascending=False, kind="stable").set_index(index).index
+    return wide.loc[order, list(comparison.measures)].reset_index()
 
 
 def _text_table(comparison: Comparison, table: str, digits: int) -> tuple[pd.DataFrame, int]:
@@ -564,14 +508,11 @@ def _text_table(comparison: Comparison, table: str, digits: int) -> tuple[pd.Dat
         raise InputError(f"table={table!r}; {nearest(table, _TABLES)}")
     if not 0 <= digits <= _MOST_DIGITS:
         raise InputError(f"digits={digits!r}; expected a whole number from 0 to {_MOST_DIGITS}")
-    frame: pd.DataFrame = getattr(comparison, table)
-    if table in ("scores", "domains"):
-        texts = _interval_texts(comparison, frame, digits)
-        names = 1 if table == "scores" else 2
+    if table == "scores":
+        texts, names = _interval_texts(comparison, digits), 1
     else:
-        domain = ["domain"] if table == "domain_differences" else []
-        names = len(domain) + 3
-        texts = frame[[*domain, "a", "b", "measure", "documents"]].astype(object)
+        frame, names = comparison._differences, 3
+        texts = frame[["a", "b", "measure", "documents"]].astype(object)
         texts["b - a"] = [
             with_range(mean, low, high, digits, sign=True)
             for mean, low, high in _ranges(frame, "b_minus_a")

@@ -18,7 +18,7 @@ from extractbench_nb.stats.intervals import Drawing, holm
 
 X = [0.5, 0.6, 0.4, 0.7, 0.5, 0.6, 0.5, 0.4]
 Y = [0.7, 0.9, 0.6, 0.8, 0.4, 0.7, 0.6, 0.7]
-FRAMES = ("scores", "differences", "domains", "domain_differences")
+FRAMES = ("scores", "differences")
 
 
 def test_one_pair_by_hand(scores: Any) -> None:
@@ -123,10 +123,9 @@ def test_pairs_and_baseline(batch: Any) -> None:
 
 def test_holm_runs_over_the_pairs_of_a_measure(batch: Any) -> None:
     found = compare_runs(batch.summary, resamples=200)
-    for frame in (found.differences, found.domain_differences):
-        for _, rows in frame.groupby("measure"):
-            assert rows["p_holm"].tolist() == holm(rows["p_value"]).tolist()
-            assert (rows["significant"] == (rows["p_holm"] <= 0.05)).all()
+    for _, rows in found.differences.groupby("measure"):
+        assert rows["p_holm"].tolist() == holm(rows["p_value"]).tolist()
+        assert (rows["significant"] == (rows["p_holm"] <= 0.05)).all()
 
 
 def test_only_shared_documents_are_paired(scores: Any) -> None:
@@ -166,39 +165,6 @@ def test_invalid_outputs_count_as_zero(scores: Any) -> None:
     row = compare_runs(frame, measures="pass_rate").scores.set_index("group").loc["x"]
     assert row[["documents", "invalid"]].tolist() == [3, 1]
     assert row["mean"] == pytest.approx(0.6)
-
-
-def test_domains(batch: Any) -> None:
-    found = compare_runs(batch.summary, measures="pass_rate", resamples=300)
-    domains = found.domains
-    assert sorted(set(domains["domain"])) == ["academic", "finance", "hiring", "sport"]
-    for domain, rows in domains.groupby("domain"):
-        part = batch.summary[batch.summary["domain"] == domain]
-        alone = compare_runs(part, measures="pass_rate", resamples=300)
-        columns = list(alone.scores.columns)
-        assert_frame_equal(rows[columns].reset_index(drop=True), alone.scores)
-        theirs = found.domain_differences.query("domain == @domain").reset_index(drop=True)
-        same = [c for c in alone.differences.columns if c not in ("p_holm", "significant")]
-        assert_frame_equal(theirs[same], alone.differences[same])
-
-
-def test_a_domain_in_which_a_pair_shares_nothing_is_said_to_be_so() -> None:
-    frame = pd.DataFrame(
-        [
-            ("x", "a", "u", 0.5),
-            ("y", "a", "u", 0.6),
-            ("x", "b", "v", 0.7),
-            ("y", "c", "v", 0.7),
-            ("x", "d", None, 0.7),
-        ],
-        columns=["run", "document", "domain", "pass_rate"],
-    )
-    found = compare_runs(frame, measures="pass_rate")
-    row = found.domain_differences.query("domain == 'v'").iloc[0]
-    assert row[["documents", "only_a", "only_b"]].tolist() == [0, 1, 1]
-    declared = Comparison.columns().query("frame == 'domain_differences'")
-    assert row.index[row.isna()].tolist() == declared.loc[declared["nullable"], "column"].tolist()
-    assert found.domains["documents"].sum() == 4  # the document without a domain is in no row
 
 
 def test_one_document_has_no_interval(scores: Any) -> None:
@@ -286,7 +252,6 @@ def summary_of(**changes: Any) -> pd.DataFrame:
             {},
             "'x' has 2 documents and 'y' has 2 documents, none of them in common",
         ),
-        (summary_of(domain=["u", "v", "w", "v"]), {}, "document 'a' is in two domains"),
         (summary_of(run=[1, 1, "1", "1"]), {}, "are both written '1'"),
         (summary_of(), {"confidence": 95}, "confidence=95"),
         (7, {}, "int has no frame 'summary'"),
@@ -307,7 +272,7 @@ def test_mappings_and_lists_of_evaluations(evaluations: Any, batch: Any) -> None
     assert_frame_equal(from_mapping.differences, expected.differences)
     assert from_mapping.scores["invalid"].sum() > 0
     per_run = {run: batch.summary[batch.summary["run"] == run] for run in evaluations}
-    assert_frame_equal(compare_runs(per_run, resamples=300).domains, expected.domains)
+    assert_frame_equal(compare_runs(per_run, resamples=300).scores, expected.scores)
     parts = list(per_run.values())
     assert_frame_equal(compare_runs(parts, resamples=300).scores, expected.scores)
     assert_frame_equal(compare_runs(batch, resamples=300).scores, expected.scores)
