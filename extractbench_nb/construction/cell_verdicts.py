@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import chain, product
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import pandas as pd
+
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
 from extractbench_nb.construction.answers import Reading, Tables
-from extractbench_nb.construction.table_comparison import METRIC, CellRow
+from extractbench_nb.construction.table_comparison import CELL_COLUMNS, METRIC
 from extractbench_nb.construction.table_rules import (
     PASS_MARK,
     TableRules,
@@ -189,7 +191,7 @@ def cell_rows(
     rows: Sequence[RowMatch],
     rules: TableRules,
     judged: Callable[[Sequence[TextPair]], Sequence[CellVerdict]],
-) -> list[CellRow]:
+) -> pd.DataFrame:
     """List every cell of the compared columns, row by row, and then the cells of extra columns.
 
     `judged` gives the verdicts on cells of matched rows, from column, gold and predicted text. Of
@@ -232,21 +234,36 @@ def cell_rows(
             verdict = _EXTRA if column.status == "extra" else _OPEN_COLUMN
         else:
             verdict = next(verdicts)
-        outcome, score, reason, similarity, reasoning = verdict
         place = f"[{row.gold}]" if row.gold is not None else f"[+{row.predicted}]"
+        is_right = verdict.outcome in ("correct", "both_absent")
         found.append(
-            CellRow(
-                f"${place}{paths[column]}",
-                f"[]{paths[column]}",
-                METRIC if column.gold is None else metrics[column.gold],
-                score,
-                None if score is None else outcome in ("correct", "both_absent"),
-                *(outcome, reason, reasoning, similarity, gold, predicted),
-                *(row.gold, row.predicted, column.gold),
-                None if row.predicted is None else column.predicted,
-            )
+            {
+                **verdict._asdict(),
+                "path": f"${place}{paths[column]}",
+                "field": f"[]{paths[column]}",
+                "metric": METRIC if column.gold is None else metrics[column.gold],
+                "passed": None if verdict.score is None else is_right,
+                "gold": gold,
+                "predicted": predicted,
+                "gold_state": _state(gold),
+                "predicted_state": _state(predicted),
+                "depth": 2,  # as of a property of an object in an array
+                "counted": True,
+                "weight": 1.0,
+                "required": column.gold is not None,
+                "gold_row": row.gold,
+                "predicted_row": row.predicted,
+                "column": column.gold,
+                "predicted_column": None if row.predicted is None else column.predicted,
+            }
         )
-    return found
+    return CELL_COLUMNS.from_records(found)
+
+
+def _state(text: str | None) -> str:
+    if text is None:
+        return "missing"
+    return "present" if text.strip() else "null"
 
 
 def strict_verdicts(

@@ -41,7 +41,13 @@ from extractbench_nb.construction.cell_verdicts import (
     cell_rows,
     strict_verdicts,
 )
-from extractbench_nb.construction.table_comparison import SUMMARY, Parts, TableComparison, ratios_of
+from extractbench_nb.construction.table_comparison import (
+    CELL_COLUMNS,
+    SUMMARY,
+    Parts,
+    TableComparison,
+    ratios_of,
+)
 from extractbench_nb.construction.table_rules import (
     PASS_MARK,
     TableRules,
@@ -307,7 +313,7 @@ def _key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
     """Warn of blank keys, repeated keys and keys that are null words."""
     rows = _keys_of(table, keys) if keys else []
     is_blank = [not any(key) for key in rows]
-    odd = {
+    odd: dict[tuple[str, str], Any] = {
         ("blank_key", "a blank key"): is_blank,
         ("null_word_key", "a null word as key"): [
             not blank and all(map(is_absent, key))
@@ -357,7 +363,8 @@ def compare_released(
         message = "gold has none of the compared columns"
         ratios = dict.fromkeys(SUMMARY.names[: SUMMARY.names.index("evaluated")], 0.0)
         ratios |= {"gold_rows": tables.gold.size, "predicted_rows": tables.predicted.size}
-        return Parts([], [], [], ratios, [("gold", "$", "nothing_compared", message, None)])
+        note: Note = ("gold", "$", "nothing_compared", message, None)
+        return Parts([], [], CELL_COLUMNS.build(), ratios, [note])
     for name in keys:
         if name not in gold.columns:
             raise InputError(f"keys: gold has no column {name!r}; {nearest(name, gold.columns)}")
@@ -365,7 +372,7 @@ def compare_released(
     notes: list[Note] = []
     if predicted is None and tables.predicted.failure is None:
         notes.append(("predicted", "$", "unreadable", "pandas.read_csv cannot read it", None))
-    elif sizes[1]:
+    elif predicted is not None and len(predicted):
         notes += _problems(gold, predicted, keys)
     ours, theirs = (_texts(f, [*keys, *known], {*numeric} - {*keys}) for f in (gold, predicted))
     key_rows = _key_rows(ours, keys, ""), _key_rows(theirs, keys, rules.key_suffix)
@@ -385,7 +392,7 @@ def compare_released(
 
     cells = cell_rows(used, columns, rows, rules, judged)
     ratios = ratios_of(used, columns, rows, cells, rules)
-    cells.sort(key=lambda c: (c.gold_row is None, c.gold_row or 0, c.predicted_row or 0))
+    cells = cells.sort_values(["gold_row", "predicted_row"], kind="stable", ignore_index=True)
     return Parts(columns, in_order(rows), cells, ratios, notes)
 
 

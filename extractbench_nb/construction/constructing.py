@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -55,37 +54,27 @@ values with a comma in quotes. No other table and no explanation.
 (extractbench_nb, prompt table-v1)"""
 
 
-@dataclass(frozen=True)
-class _Prompt:
-    """The prompt for a table: the built-in one or a template, and what the model is shown."""
-
-    template: str | None
-    with_columns: bool
-    retriever: Retriever | None
-
-    def __post_init__(self) -> None:
-        check_template(self.template, PLACEHOLDERS, ("query",))
-
-    def text(self, task: TableTask) -> str:
-        """Write the prompt for a table; this reads its documents and searches them."""
-        if self.retriever is None:
-            parts = {
-                f"document_{n}": f"{name}\n{text}"
-                for n, (name, text) in enumerate(task.texts.items(), 1)
-            }
-        else:
-            parts = {"passages": self.retriever(task, task.query).context}
-        blocks = quoted({"query": task.query, **parts})
-        query = blocks.pop("query")
-        documents = "\n".join(blocks.values())
-        template, columns = self.template, ", ".join((*task.keys, *task.values))
-        if template is None:
-            template = _PROMPT
-            columns = f"\nIts columns are: {columns}\n" if self.with_columns else ""
-        text = template.format_map({"query": query, "columns": columns, "documents": documents})
-        if "documents" not in placeholders_of(template, PLACEHOLDERS):
-            text = f"{text.rstrip()}\n\n{documents}"
-        return text
+def _prompt_for(
+    task: TableTask, template: str | None, retriever: Retriever | None, *, with_columns: bool
+) -> str:
+    """Write the prompt for a table; this reads its documents and searches them."""
+    if retriever is None:
+        parts = {
+            f"document_{n}": f"{name}\n{text}"
+            for n, (name, text) in enumerate(task.texts.items(), 1)
+        }
+    else:
+        parts = {"passages": retriever(task, task.query).context}
+    blocks = quoted({"query": task.query, **parts})
+    query = blocks.pop("query")
+    documents, columns = "\n".join(blocks.values()), ", ".join((*task.keys, *task.values))
+    if template is None:
+        template = _PROMPT
+        columns = f"\nIts columns are: {columns}\n" if with_columns else ""
+    text = template.format_map({"query": query, "columns": columns, "documents": documents})
+    if "documents" not in placeholders_of(template, PLACEHOLDERS):
+        text = f"{text.rstrip()}\n\n{documents}"
+    return text
 
 
 def construct(  # noqa: PLR0913 - options, all but the first by name
@@ -180,7 +169,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     if find is not None and not isinstance(find, Retriever):
         kind = type(find).__name__
         raise InputError(f"retriever is {kind}; expected a Retriever, 'bm25' or None")
-    asked = _Prompt(prompt, with_columns, find)
+    check_template(prompt, PLACEHOLDERS, ("query",))
     chosen = dataset if isinstance(dataset, TableDataset) else load(dataset)
     if isinstance(tables, str):
         raise InputError(f"tables is {tables!r}; expected a list of ids")
@@ -197,14 +186,15 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
         prompt_version=prompt_version(prompt, _VERSION),
         prompt=prompt,
         document_input="text",
-        retriever=None if asked.retriever is None else asked.retriever.described,
+        retriever=None if find is None else find.described,
         parameters={**optional, "with_columns": with_columns},
         dataset=chosen.name,
         documents={},
     )
 
     def request(task: TableTask) -> ModelRequest:
-        messages = (message("user", asked.text(task)),)
+        text = _prompt_for(task, prompt, find, with_columns=with_columns)
+        messages = (message("user", text),)
         return ModelRequest(
             model, messages, temperature, max_tokens, timeout, api_base, None, False
         )

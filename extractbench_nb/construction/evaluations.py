@@ -59,7 +59,7 @@ SUMMARY_COLUMNS = FrameSpec(
     "summary", "one row per run and table", (*IDS, *_OWN, *SUMMARY.columns, *_QUALITY)
 )
 #: Names that a user's own columns cannot have.
-RESERVED = frozenset(SUMMARY_COLUMNS.names) - {"run", "document", "domain", "task", "language"}
+RESERVED = frozenset(SUMMARY_COLUMNS.names) - {"run", "document"}
 
 BY_RUN = FrameSpec(
     "by_run",

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.construction.table_dataset import DOCUMENT_SUFFIXES, SourceDocument, TableTask
+from extractbench_nb.construction.table_dataset import DOCUMENT_SUFFIXES, TableTask, document_text
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.support.wording import one_line
@@ -105,10 +105,7 @@ def texts_of(documents: Documents) -> dict[str, str]:
             f"documents is {type(documents).__name__}; expected a TableTask, texts or files by "
             "name, or a folder"
         )
-    return {
-        str(name): one if isinstance(one, str) else SourceDocument(str(name), one).text
-        for name, one in untyped.items()
-    }
+    return {str(name): document_text(one) for name, one in untyped.items()}
 
 
 def split_documents(

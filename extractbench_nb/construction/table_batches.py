@@ -20,7 +20,7 @@ from extractbench_nb.construction.evaluations import (
     TableEvaluations,
 )
 from extractbench_nb.construction.table_comparison import TableComparison
-from extractbench_nb.construction.table_dataset import TableDataset, answers_in, load
+from extractbench_nb.construction.table_dataset import TableDataset, TableTask, answers_in, load
 from extractbench_nb.construction.table_rules import TableRules, rules_of
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.text import (
@@ -42,12 +42,9 @@ from extractbench_nb.support.concurrency import (
 )
 from extractbench_nb.support.files import read_text
 from extractbench_nb.support.model_json import json_objects
-from extractbench_nb.support.pandas_helpers import refuse_missing
 
 _CHUNK = 16
 _TEXT_FILES = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl")
-#: Columns of runs that say what is compared; all others are kept in ``summary``.
-_OF_TABLES = ("domain", "task", "language", "query", "gold", "keys", "values", "numeric")
 #: Columns of a `Run` that are kept.
 _OF_RUNS = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_seconds")
 
@@ -81,10 +78,9 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
         A dataset with runs; what `construct` returns; a folder of runs (``run/table.txt``, or
         folders that `construct` made), or one such folder; a frame with the columns run, document
         (or table) and predicted (anything that `compare` takes; None for no answer); or a list of
-        runs and frames. A frame may also have domain, task, language, query, and gold, keys, values
-        and numeric in place of a dataset; its other columns are kept in ``summary``.
+        runs and frames. Other columns of a frame are kept in ``summary``.
     dataset : TableDataset, str or path, optional
-        The dataset with gold; what `load` takes. Not needed if `runs` is a dataset or has gold.
+        The dataset with gold; what `load` takes. Not needed if `runs` is a dataset.
     judge, profile : object, optional
         See `compare`.
     quality : str or LLMJudge, optional
@@ -106,8 +102,9 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     Raises
     ------
     InputError
-        A column or gold is missing, a run has a table twice, an option is invalid, or a model has
-        no key; checked before the first comparison. An answer without a table raises no error.
+        A column or the dataset is missing, a run has a table twice, an option is invalid, or a
+        model has no key; checked before the first comparison. An answer without a table raises no
+        error.
     DatasetError
         A table is not in the dataset, or cannot be read.
 
@@ -134,7 +131,7 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
             found = list(bar(pool.map(task, answers, chunksize=_CHUNK)))
     else:
         found = list(bar(map(task, answers)))
-    scored = [
+    scored: Sequence[Scored] = [
         Scored(comparison, answer.labels, answer.extras)
         for comparison, answer in zip(found, answers, strict=True)
     ]
@@ -167,16 +164,15 @@ def _read(runs: Any, dataset: Any, rules: TableRules) -> list[_Answer]:
     """Read what is compared, and check all of it before any work."""
     if dataset is not None and not isinstance(dataset, TableDataset):
         dataset = load(dataset)
-    frame, dataset = _frame_of(runs, dataset)
+    frame, gold = _frame_of(runs, dataset)
     clash = [name for name in frame.columns if name in RESERVED]
     if clash:
         raise InputError(f"runs: column {clash[0]!r} is also a column of the result; rename it")
     if frame.empty:
         raise InputError("runs holds no answers; expected at least one")
-    if dataset is None and "gold" not in frame.columns:
-        raise InputError("runs has no gold; pass dataset=, or a frame with the column gold")
-    extras = [n for n in frame.columns if n not in ("run", "document", "predicted", *_OF_TABLES)]
-    return [_answer(row, dataset, rules, extras) for row in frame.to_dict("records")]
+    if gold is None:
+        raise InputError("runs has no gold; pass dataset=")
+    return [_answer(row, gold[str(row["document"])], rules) for row in frame.to_dict("records")]
 
 
 def _frame_of(runs: Any, dataset: Any) -> tuple[pd.DataFrame, TableDataset | None]:
@@ -203,8 +199,7 @@ def _frame_of(runs: Any, dataset: Any) -> tuple[pd.DataFrame, TableDataset | Non
         runs = runs.runs
     sources = list(runs) if isinstance(runs, list | tuple) else [runs]
     frame = frame_of_outputs([_named(source) for source in sources])
-    if "predicted" not in frame.columns:
-        frame = frame.rename(columns={"raw": "predicted"})
+    frame = frame.rename(columns={"raw": "predicted"})
     return frame.astype(object).where(frame.notna(), None), dataset
 
 
@@ -215,44 +210,33 @@ def _named(source: Any) -> Any:
         told = (name for name in ("error_reason", "error") if frame[name].notna().any())
         return frame[["run", "document", "raw", *_OF_RUNS, *told]]
     source = as_pandas(source)
-    if not isinstance(source, pd.DataFrame):
-        return source
-    frame = source if "document" in source.columns else source.rename(columns={"table": "document"})
-    if "raw" not in frame.columns:
-        refuse_missing(frame, ("run", "document", "predicted"), "runs")
-    return frame
+    if isinstance(source, pd.DataFrame) and "document" not in source.columns:
+        return source.rename(columns={"table": "document"})
+    return source
 
 
-def _answer(
-    row: Mapping[Any, Any], dataset: TableDataset | None, rules: TableRules, extras: Sequence[str]
-) -> _Answer:
+def _answer(row: dict[Any, Any], task: TableTask, rules: TableRules) -> _Answer:
     """Join an answer with its gold table, and with what the dataset says of it."""
-    document = str(row["document"])
-    given: dict[str, Any] = {name: row.get(name) for name in _OF_TABLES}
-    labels: dict[str, Any] = {"run": str(row["run"]), "document": document}
-    if given["gold"] is None:
-        if dataset is None:
-            raise InputError(f"table {document!r} has no gold; fill the column, or pass dataset=")
-        task = dataset[document]
-        labels |= {"documents": len(task.documents), "average_length": task.average_length}
-        given |= {n: value for n in _OF_TABLES if n != "gold" and (value := getattr(task, n))}
-        given["gold"] = task.gold
-        if rules.released:  # the released code infers types from CSV; no numbers are named: none
-            given |= {"gold": task.gold.to_csv(index=False), "numeric": task.numeric}
-    predicted = row["predicted"]
+    predicted = row.pop("predicted")
     if predicted is pd.NA or (isinstance(predicted, float) and pd.isna(predicted)):
         predicted = None
     if isinstance(predicted, Path) and predicted.suffix.lower() in _TEXT_FILES:
         predicted = read_text(predicted, "answer")
-    labels |= {name: given[name] or None for name in ("domain", "task", "language")}
-    kind, language = labels["task"], labels["language"]
-    labels["schema"] = f"{kind} ({language})" if kind and language else kind or document
-    roles = {
-        name: list(value) if isinstance(value := given[name], tuple) else value
-        for name in ("keys", "values", "numeric")
+    labels = {
+        "run": str(row.pop("run")),
+        "document": str(row.pop("document")),
+        "domain": task.domain or None,
+        "schema": f"{task.task}{f' ({task.language})' if task.language else ''}" or task.id,
+        "task": task.task or None,
+        "language": task.language or None,
+        "documents": len(task.documents),
+        "average_length": task.average_length,
     }
-    own = {name: row[name] for name in extras}
-    return _Answer(labels, own, given["gold"], predicted, roles, str(given["query"] or ""))
+    roles = {name: list(getattr(task, name)) or None for name in ("keys", "values", "numeric")}
+    gold: Any = task.gold
+    if rules.released:  # the released code infers types from CSV; no numbers are named: none
+        gold, roles["numeric"] = gold.to_csv(index=False), list(task.numeric)
+    return _Answer(labels, row, gold, predicted, roles, task.query)
 
 
 # --- ratings ---------------------------------------------------------------------------------
@@ -301,7 +285,9 @@ def quality_judge(judge: str | Judge) -> Answering:
     return chosen
 
 
-def _rated(judge: Answering, scored: Sequence[Scored], answers: Sequence[_Answer]) -> list[Scored]:
+def _rated(
+    judge: Answering, scored: Sequence[Scored], answers: Sequence[_Answer]
+) -> Sequence[Scored]:
     """Add ratings to answers, and their calls to the comparisons; no answer is not rated."""
 
     async def rated(one: Scored, answer: _Answer) -> Scored:
@@ -324,14 +310,11 @@ def _rated(judge: Answering, scored: Sequence[Scored], answers: Sequence[_Answer
         rating = {"quality": mean, **dict(zip(names, scores, strict=True))}
         return _with_rating(one, rating, [call._replace(score=mean / _HIGHEST)])
 
-    async def gathered() -> list[Any]:
+    async def gathered() -> list[Scored]:
         pairs = zip(scored, answers, strict=True)
-        return await asyncio.gather(*(rated(*pair) for pair in pairs), return_exceptions=True)
+        return await asyncio.gather(*(rated(*pair) for pair in pairs))
 
-    found = run_anywhere(gathered())
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
+    found: list[Scored] = run_anywhere(gathered())
     return found
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
@@ -34,29 +34,6 @@ from extractbench_nb.support.wording import one_line, plural
 METRIC = "string_semantic"
 #: The metric of a rating of the whole answer.
 QUALITY_METRIC = "table_quality"
-#: The depth of a cell: that of a property of an object in an array.
-_DEPTH = 2
-
-
-class CellRow(NamedTuple):
-    """A cell of gold, of the prediction, or both: the row of ``cells`` that records hold."""
-
-    path: str
-    field: str
-    metric: str
-    score: float | None
-    passed: bool | None
-    outcome: str
-    reason: str
-    reasoning: str | None
-    similarity: float | None
-    gold: str | None
-    predicted: str | None
-    gold_row: int | None
-    predicted_row: int | None
-    column: str | None
-    predicted_column: str | None
-
 
 _SAME = {column.name: column for column in Evaluation.spec("fields").columns}
 _STATES = "present, null, missing"
@@ -166,7 +143,8 @@ class Parts(NamedTuple):
 
     columns: list[ColumnMatch]
     rows: list[RowMatch]
-    cells: list[CellRow]
+    #: The frame of `CELL_COLUMNS`, kinds apart.
+    cells: pd.DataFrame
     ratios: dict[str, float]
     notes: list[Note]
 
@@ -175,19 +153,18 @@ def ratios_of(
     tables: Tables,
     columns: Sequence[ColumnMatch],
     rows: Sequence[RowMatch],
-    cells: Sequence[CellRow],
+    cells: pd.DataFrame,
     rules: TableRules,
 ) -> dict[str, float]:
     """Compute precision, recall and F1 of cells, rows and columns, as `SUMMARY` describes them."""
 
-    def total(some: Sequence[CellRow]) -> float:
-        scores = [cell.score or 0.0 for cell in some]
+    def total(scores: pd.Series) -> float:
         # one after the other, as in the released code: sums of fractions depend on the order
-        return reduce(add, scores, 0.0) if rules.released else float(sum(scores))
+        return float(reduce(add, scores.fillna(0.0).tolist(), 0.0))
 
-    scored, in_pairs = total(cells), _in_pairs(cells)
+    scored, in_pairs = total(cells["score"]), _scores_in_pairs(cells)["score"]
     width, gold_rows, predicted_rows = len(tables.values), tables.gold.size, tables.predicted.size
-    extra = sum(cell.column is None for cell in cells)
+    extra = int(cells["column"].isna().sum())
     gold_cells, predicted_cells = gold_rows * width, predicted_rows * width + extra
     recall, precision = share(scored, gold_cells), share(scored, predicted_cells)
     matched = sum(row.status == "matched" for row in rows)
@@ -218,13 +195,11 @@ def ratios_of(
     }
 
 
-def _in_pairs(cells: Sequence[CellRow]) -> list[CellRow]:
-    """Return the cells of gold's columns in matched rows."""
-    return [
-        cell
-        for cell in cells
-        if cell.column is not None and cell.gold_row is not None and cell.predicted_row is not None
-    ]
+def _scores_in_pairs(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of gold's columns in matched rows; 0 where there is no verdict."""
+    place = ["column", "gold_row", "predicted_row"]
+    in_pairs = cells.loc[cells[place].notna().all(axis=1), [*place, "score"]]
+    return in_pairs.fillna({"score": 0.0})
 
 
 def share(part: float, whole: float) -> float:
@@ -447,22 +422,6 @@ class TableComparison:
     def cells(self) -> pd.DataFrame:
         """One row per cell of gold or the prediction."""
         cells = self._parts.cells
-        data: dict[str, Sequence[Any]] = {
-            name: [getattr(cell, name) for cell in cells] for name in CellRow._fields
-        }
-        frame = CELL_COLUMNS.build(
-            {
-                **data,
-                "schema_path": [None] * len(cells),
-                "kind": [None] * len(cells),
-                "gold_state": [_state(cell.gold) for cell in cells],
-                "predicted_state": [_state(cell.predicted) for cell in cells],
-                "depth": [_DEPTH] * len(cells),
-                "counted": [True] * len(cells),
-                "weight": [1.0] * len(cells),
-                "required": [cell.column is not None for cell in cells],
-            }
-        )
         # gold's table as one more row, so that values of other rows are recognised; numeric columns
         # hold numbers, since the texts 1200 and 1300 would be read as years
         numeric = set(self._tables.numeric)
@@ -471,24 +430,21 @@ class TableComparison:
             for row in self._tables.gold.frame.to_dict("records")
         ]
         table = {"path": "$", "outcome": "correct", "gold": gold, "predicted": None}
+        values = {name: cells[name].tolist() for name in table}
         for side in ("gold", "predicted"):
-            data[side] = [_number_or_text(getattr(c, side), c.column, numeric) for c in cells]
-        values = {name: pd.Series([*data[name], table[name]], dtype=object) for name in table}
-        kinds = mismatch_kinds(pd.DataFrame(values))[:-1]
-        frame["kind"] = pd.Series(kinds, index=frame.index, dtype=TEXT)
-        return frame
-
-    def _mean_scores(self, key: Callable[[CellRow], Hashable]) -> dict[Hashable, float]:
-        """Return the mean score of groups of cells in matched rows."""
-        groups: dict[Hashable, list[float]] = defaultdict(list)
-        for cell in _in_pairs(self._parts.cells):
-            groups[key(cell)].append(cell.score or 0.0)
-        return {name: sum(scores) / len(scores) for name, scores in groups.items()}
+            pairs = zip(values[side], cells["column"].tolist(), strict=True)
+            values[side] = [_number_or_text(text, column, numeric) for text, column in pairs]
+        frame = pd.DataFrame(
+            {name: pd.Series([*values[name], table[name]], dtype=object) for name in table}
+        )
+        kinds = pd.Series(mismatch_kinds(frame)[:-1], index=cells.index, dtype=TEXT)
+        return cells.assign(kind=kinds)
 
     @cached_property
     def rows(self) -> pd.DataFrame:
         """One row per row of gold, plus one per spurious predicted row."""
-        means = self._mean_scores(lambda cell: (cell.gold_row, cell.predicted_row))
+        in_pairs = _scores_in_pairs(self._parts.cells)
+        means = in_pairs.groupby(["gold_row", "predicted_row"])["score"].mean().to_dict()
         named = {column.gold: column.predicted for column in self._parts.columns}
         ours, theirs, keys = self._tables.gold, self._tables.predicted, self._tables.keys
         names = [_joined_keys(ours, keys), _joined_keys(theirs, map(named.get, keys))]
@@ -506,7 +462,7 @@ class TableComparison:
     @cached_property
     def columns(self) -> pd.DataFrame:
         """One row per column of gold, plus one per extra predicted column."""
-        means = self._mean_scores(lambda cell: cell.column)
+        means = _scores_in_pairs(self._parts.cells).groupby("column")["score"].mean().to_dict()
         roles: dict[str | None, str] = dict.fromkeys(self._tables.values, "value")
         roles |= dict.fromkeys(self._tables.keys, "key")
         roles[None] = "extra"
@@ -528,19 +484,20 @@ class TableComparison:
             asked = (f"$[].{column}", f"[].{column}", METRIC)
             if column is None:
                 asked = ("$", "$", QUALITY_METRIC)
-            has_verdict = column is not None and call.score is not None
-            rows.append((*asked, *call, call.score >= PASS_MARK if has_verdict else None))
+            passed = None if column is None or call.score is None else call.score >= PASS_MARK
+            rows.append((*asked, *call, passed))
         return Evaluation.spec("judge_calls").from_rows(rows)
 
     @cached_property
     def summary(self) -> pd.Series:
         """Scores and counts."""
-        counts = Counter(cell.outcome for cell in self._parts.cells)
+        cells = self._parts.cells
+        counts = Counter(cells["outcome"])
         cost = total_cost(self.judge_calls) if self._calls else 0.0
         values: dict[str, float] = {
-            "evaluated": len(self._parts.cells),
-            "judged": len(self._parts.cells) - counts["judge_error"],
-            "passed": sum(bool(cell.passed) for cell in self._parts.cells),
+            "evaluated": len(cells),
+            "judged": len(cells) - counts["judge_error"],
+            "passed": int(cells["passed"].sum()),
             **{name: counts[outcome] for name, outcome in _COUNTED.items()},
             "matched_rows": sum(match.status == "matched" for match in self._parts.rows),
             "llm_calls": len(self._calls),
@@ -554,7 +511,7 @@ class TableComparison:
         """Write scores, counts, and what went wrong, in a few lines."""
         s, parts = self.summary, self._parts
         rows = Counter(match.status for match in parts.rows)
-        cells = Counter(cell.outcome for cell in parts.cells)
+        cells = Counter(parts.cells["outcome"])
         lines = [
             f"TableComparison ({self._rules.name}): "
             + " · ".join(f"{name} {s[name]:.3f}" for name in _SHOWN),
@@ -578,14 +535,12 @@ class TableComparison:
 
     def _repr_html_(self) -> str:
         """Write the same and the first wrong cells as static HTML; every text is escaped."""
-        wrong = [cell for cell in self._parts.cells if not cell.passed]
-        lines = [repr(self)]
-        for cell in wrong[:_MOST_SHOWN]:
-            texts = (
-                "nothing" if text is None else one_line(repr(text), _LONGEST)
-                for text in (cell.gold, cell.predicted)
-            )
-            lines.append(f"{cell.outcome} {cell.path}: {' -> '.join(texts)} ({cell.reason})")
+        cells, lines = self._parts.cells, [repr(self)]
+        wrong = cells[~cells["passed"].fillna(value=False)]
+        columns = ["outcome", "path", "reason", "gold", "predicted"]
+        for outcome, path, reason, *sides in wrong[columns].head(_MOST_SHOWN).itertuples(False):
+            texts = ("nothing" if t is None else one_line(repr(t), _LONGEST) for t in sides)
+            lines.append(f"{outcome} {path}: {' -> '.join(texts)} ({reason})")
         return text_card("\n".join([*lines, more_rows(len(wrong) - _MOST_SHOWN, "cells")]))
 
 
@@ -593,12 +548,6 @@ def _column_name(match: ColumnMatch) -> str:
     if match.gold and match.predicted:
         return f"{match.gold} = {match.predicted}"
     return str(match.gold or match.predicted)
-
-
-def _state(text: str | None) -> str:
-    if text is None:
-        return "missing"
-    return "present" if text.strip() else "null"
 
 
 def _number_or_text(text: str | None, column: str | None, numeric: Collection[str]) -> Any:

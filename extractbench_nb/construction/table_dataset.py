@@ -113,49 +113,19 @@ PROBLEM_COLUMNS = FrameSpec(
 )
 
 
-@dataclass(frozen=True)
-class SourceDocument:
-    """A document of a task, read on first access.
+def document_text(document: str | Path) -> str:
+    """Return the text of a document: a text, or a file that is read."""
+    if isinstance(document, str):
+        return document
+    suffix = document.suffix.lower()
+    try:
+        if suffix == ".pdf":
+            from extractbench_nb.pdf import read_pages
 
-    Attributes
-    ----------
-    name : str
-        Unique in its task.
-    path : pathlib.Path or None
-        The file; None if the text is in the dataset.
-    problem : tuple of str or None
-        Short name and description of what keeps the document from being read.
-    """
-
-    name: str
-    path: Path | None = None
-    _text: str | None = None
-    problem: tuple[str, str] | None = None
-
-    @cached_property
-    def text(self) -> str:
-        """The text of the document.
-
-        Raises
-        ------
-        DatasetError
-            If the file is missing or cannot be read.
-        """
-        if self._text is not None:
-            return self._text
-        if self.problem is not None or self.path is None:
-            raise DatasetError(self.problem[1] if self.problem else f"{self.name!r} has no text")
-        try:
-            suffix = self.path.suffix.lower()
-            if suffix == ".pdf":
-                from extractbench_nb.pdf import read_pages
-
-                return "\n\n".join(read_pages(self.path))
-            if suffix == ".docx":
-                return _word_text(self.path)
-            return read_text(self.path, "document")
-        except InputError as error:
-            raise DatasetError(str(error)) from None
+            return "\n\n".join(read_pages(document))
+        return _word_text(document) if suffix == ".docx" else read_text(document, "document")
+    except InputError as error:
+        raise DatasetError(str(error)) from None
 
 
 def _word_text(path: Path) -> str:
@@ -202,8 +172,8 @@ class TableTask:
         The request for the table.
     keys, values, numeric : tuple of str
         Columns that identify a row, columns that are scored, and scored columns of numbers.
-    documents : tuple of SourceDocument
-        The documents; they are read on access to `texts`.
+    documents : dict of str to str or pathlib.Path
+        The text or the file of each document by its name; files are read on access to `texts`.
     disagreements : tuple of dict
         Planted disagreements: row, column, gold, says (document: value), reason.
     stated_length : float or None
@@ -218,7 +188,7 @@ class TableTask:
     keys: tuple[str, ...]
     values: tuple[str, ...]
     numeric: tuple[str, ...] = ()
-    documents: tuple[SourceDocument, ...] = ()
+    documents: Mapping[str, str | Path] = field(default_factory=dict)
     disagreements: tuple[Mapping[str, Any], ...] = ()
     stated_length: float | None = None
     _gold: Path | Sequence[Sequence[str]] = ()
@@ -244,7 +214,7 @@ class TableTask:
         DatasetError
             If a document is missing or cannot be read.
         """
-        return {document.name: document.text for document in self.documents}
+        return dict(self._texts)
 
     @cached_property
     def average_length(self) -> float | None:
@@ -252,9 +222,13 @@ class TableTask:
         if self.stated_length is not None or not self.documents:
             return self.stated_length
         try:
-            return sum(map(len, self.texts.values())) / len(self.documents)
+            return sum(map(len, self._texts.values())) / len(self.documents)
         except DatasetError:
             return None
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return {name: document_text(document) for name, document in self.documents.items()}
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
@@ -281,7 +255,11 @@ class TableTask:
     def problems(self) -> tuple[Problem, ...]:
         """Possible problems of the task; found without reading the documents."""
         found = [*self._found]
-        found += [Problem(self.id, *one.problem) for one in self.documents if one.problem]
+        found += [
+            Problem(self.id, "missing_document", f"no file {file}")
+            for file in self.documents.values()
+            if isinstance(file, Path) and not file.is_file()
+        ]
         if not self.documents:
             found.append(Problem(self.id, "no_documents", "the task has no documents"))
         try:
@@ -498,18 +476,11 @@ def _dataset(
 # --- the folder layout -----------------------------------------------------------------------
 
 
-#: The keys of ``task.yaml``. `task` is the folder's name, `values` all columns but the keys by
-#: default; a disagreement has the keys of `_DISAGREEMENT`, where `says` maps documents to values.
-SETTINGS: Mapping[str, type] = {
-    "domain": str,
-    "task": str,
-    "language": str,
-    "query": str,
-    "keys": list,
-    "values": list,
-    "numeric": list,
-    "disagreements": list,
-}
+#: The keys of ``task.yaml``: texts and lists. `task` is the folder's name, `values` all columns but
+#: the keys by default; a disagreement has the keys of `_DISAGREEMENT`, where `says` maps documents
+#: to values.
+_TEXTS = ("domain", "task", "language", "query")
+_LISTS = ("keys", "values", "numeric", "disagreements")
 _DISAGREEMENT = {"row", "column", "gold", "says", "reason"}
 
 
@@ -523,20 +494,22 @@ def _folder_tasks(root: Path) -> list[TableTask]:
 
 def _folder_task(folder: Path) -> TableTask:
     settings = _settings(folder / TASK_FILE)
-    documents = [
-        SourceDocument(file.name, file)
+    documents = {
+        file.name: file
         for suffix in DOCUMENT_SUFFIXES
         for file in list_files(folder / DOCUMENT_FOLDER, suffix)
-    ]
-    columns = (tuple(settings.get(name, ())) for name in ("keys", "values", "numeric"))
+    }
+    keys, values, numeric = (
+        tuple(settings.get(name, ())) for name in ("keys", "values", "numeric")
+    )
     task = TableTask(
         folder.name,
         settings.get("domain", ""),
         settings.get("task", folder.name),
         settings.get("language", ""),
         settings.get("query", ""),
-        *columns,
-        documents=tuple(sorted(documents, key=lambda document: document.name)),
+        *(keys, values, numeric),
+        documents=dict(sorted(documents.items())),
         disagreements=tuple(settings.get("disagreements", ())),
         _gold=folder / GOLD_FILE,
     )
@@ -559,13 +532,17 @@ def _settings(path: Path) -> dict[str, Any]:
     if not isinstance(settings, dict):
         raise DatasetError(f"{path}: expected keys with values, such as 'query: ...'")
     for name, value in settings.items():
-        if name not in SETTINGS:
-            raise DatasetError(f"{path}: no setting {name!r}; {nearest(name, SETTINGS)}")
-        kind = SETTINGS[name]
-        texts = value if kind is list and name != "disagreements" else []
-        if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
-            expected = "a text" if kind is str else "a list of texts; quote numbers and yes/no"
-            raise DatasetError(f"{path}: {name} is {value!r}; expected {expected}")
+        if name not in (*_TEXTS, *_LISTS):
+            raise DatasetError(f"{path}: no setting {name!r}; {nearest(name, (*_TEXTS, *_LISTS))}")
+        if name in _TEXTS and not isinstance(value, str):
+            raise DatasetError(f"{path}: {name} is {value!r}; expected a text")
+        if name in _LISTS and not (
+            isinstance(value, list)
+            and (name == "disagreements" or all(isinstance(text, str) for text in value))
+        ):
+            raise DatasetError(
+                f"{path}: {name} is {value!r}; expected a list of texts; quote numbers and yes/no"
+            )
     for number, one in enumerate(settings.get("disagreements", ())):
         if not isinstance(one, dict) or set(one) != _DISAGREEMENT:
             needed = ", ".join(sorted(_DISAGREEMENT))
@@ -597,7 +574,7 @@ def aoe_columns(
     tasks = shipped("aoe_tasks").set_index(["language", "task"])
     if (language, task) not in tasks.index:
         return None
-    row = tasks.loc[(language, task)]
+    row: Any = tasks.loc[(language, task)]
     keys, values, numeric = (
         tuple(filter(None, row[name].split("|"))) for name in ("keys", "values", "numeric")
     )
@@ -675,44 +652,40 @@ def _cell(value: Any) -> str:
 
 def _aoe_documents(
     record: Mapping[str, Any], domain: str, index: str, folder: Path
-) -> tuple[tuple[SourceDocument, ...], list[tuple[str, str]]]:
+) -> tuple[dict[str, str | Path], list[tuple[str, str]]]:
     """List the documents of an AOE record, and problems with them.
 
-    A name is looked up in the domain's folder, with ``.md`` added where it is missing.
+    A name is looked up in the domain's folder, with ``.md`` added where it is missing; it may not
+    lead out of the folder.
     """
     listed = record.get("input_doc") or []
     home = folder / _FOLDERS.get(domain, domain)
-    documents: dict[str, SourceDocument] = {}
+    documents: dict[str, str | Path] = {}
     problems: list[tuple[str, str]] = []
     for item in listed if isinstance(listed, list) else [listed]:
+        document: str | Path
         if isinstance(item, Mapping):
             name = str(item.get(CASE_NAME) or f"case {len(documents) + 1}")
             # a case of AOE's legal records as a text: name, number and facts, one per line
-            lines = (f"{label}{item.get(key, '')}" for key, label in _LABELS.items())
-            document = SourceDocument(name, None, "\n".join(lines))
+            document = "\n".join(f"{label}{item.get(key, '')}" for key, label in _LABELS.items())
         elif isinstance(item, str):
-            document = _file(home, item if item.endswith(".md") else f"{item}.md")
+            name = item if item.endswith(".md") else f"{item}.md"
+            document = home / name
+            if not document.resolve().is_relative_to(home.resolve()):
+                problems.append(("outside_folder", f"{name!r} is not in {home}; left out"))
+                continue
         else:
             problems.append(("unreadable_document", f"input_doc holds {type(item).__name__}"))
             continue
-        while document.name in documents:  # two cases may have one name
-            document = replace(document, name=f"{document.name}'")
-        documents[document.name] = document
+        while name in documents:  # two cases may have one name
+            name += "'"
+        documents[name] = document
     if domain == "legal" and index == "0":
         laws = _cited_laws(record.get("answers") or (), home)
-        documents |= {name: SourceDocument(name, home / name) for name in laws}
+        documents |= {name: home / name for name in laws}
         if laws:
             problems.append(("laws_from_gold", f"the laws come from gold: {', '.join(laws)}"))
-    return tuple(documents.values()), problems
-
-
-def _file(home: Path, name: str) -> SourceDocument:
-    """Return a document in a folder; a name may not lead out of it."""
-    path = home / name
-    problem = None if path.is_file() else ("missing_document", f"no file {path}")
-    if not path.resolve().is_relative_to(home.resolve()):
-        problem = ("outside_folder", f"{name!r} is not in {home}")
-    return SourceDocument(name, path, problem=problem)
+    return documents, problems
 
 
 def _cited_laws(answers: Iterable[Mapping[str, Any]], home: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""`ConstructionView`: gold and predicted table side by side, and where the points were lost."""
+"""`ConstructionView`: gold and predicted table side by side."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ _MOST_CHUNKS = 5
 _SCORES = ("cell_f1", "cell_precision", "cell_recall", "row_f1", "column_recall")
 #: By status of a row: the sign before its number, and what the row is called.
 _SIGNS = {"missed": MARKS["missed"], "spurious": MARKS["spurious"], "judge_error": "?"}
-_ALWAYS = ("columns", "rows", "cells")
 _LEGEND = (
     "3 → 2: gold's row 3 was matched with the predicted row 2 by equal keys; 3 ≈ 2: by keys that "
     "are alike. Signs: − missing in the prediction, + only in the prediction, ≠ different, ? no "
@@ -325,7 +324,7 @@ class ConstructionView(TwoTables):
     # --- what is shown ----------------------------------------------------------------------------
 
     def draw(self) -> dict[str, Node]:
-        """Draw scores and losses, the present page of both tables, and the chosen cell."""
+        """Draw scores, the present page of both tables, and the chosen cell."""
         board = self._board
         lost = sum(line.lost for line in board.lines)
         pagers, pages = self._page_tools()
@@ -364,29 +363,7 @@ class ConstructionView(TwoTables):
             written.append(h("span", f"{name.replace('_', ' ')} ", score, "; ", key=name))
         rows = Counter(line.status.replace("_", " ") for line in self._board.lines)
         counts = ", ".join(f"{n:,} {status}" for status, n in rows.items())
-        return h(
-            "div",
-            h("p", written, f"rows: {counts or 'none'}", cls="xb-scores"),
-            None if self.comparison.profile.released else self._losses(),
-        )
-
-    def _losses(self) -> Node:
-        frame = self.comparison.losses()
-        total = frame.groupby("stage", sort=False)["lost"].sum()
-        stages = [stage for stage in total.index if stage in _ALWAYS or total[stage]]
-        rows = []
-        for side, part_of in frame.set_index("stage").groupby("side", sort=False):
-            first, last = part_of.iloc[0], part_of.iloc[-1]
-            points = [first["lost"] + first["left"], *-part_of["lost"][stages], last["left"]]
-            share = None if pd.isna(last["share"]) else last["share"]
-            values = [*map(_points, points), score_text(share)]
-            cells = [h("td", value, cls="xb-num") for value in values]
-            rows.append(h("tr", h("th", str(side), scope="row"), cells, key=str(side)))
-        heads = [h("th", "points lost", scope="col")]
-        heads += [
-            h("th", name, scope="col", cls="xb-num") for name in ("of", *stages, "right", "score")
-        ]
-        return ui.table(heads, h("tbody", rows), cls="xb-losses")
+        return h("p", written, f"rows: {counts or 'none'}", cls="xb-scores")
 
     def _tables(self) -> Node:
         (lines, _), board = self._lines, self._board
@@ -557,12 +534,6 @@ class ConstructionView(TwoTables):
             f"Table construction · {self.comparison.profile.name} · cell F1 "
             f"{ratio_text(summary['cell_f1'])} · row threshold {self.threshold:g}"
         )
-
-
-def _points(number: float) -> str:
-    """Write points: with two digits where judges gave parts of them."""
-    rounded = round(float(number), 2)
-    return f"{rounded:,.{0 if rounded.is_integer() else 2}f}".replace("-", "−") if rounded else "0"
 
 
 def _why_fixed(comparison: TableComparison) -> str:

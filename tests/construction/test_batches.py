@@ -1,6 +1,7 @@
 """Many answers against many tables: frames for the statistics, averages, and what is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.evaluations import BY_RUN, SUMMARY_COLUMNS, TableEvaluations
 from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.table_comparison import CELL_COLUMNS, COLUMN_COLUMNS, ROW_COLUMNS
-from extractbench_nb.construction.table_dataset import load
+from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load
 from extractbench_nb.errors import DatasetError, InputError
 
 GOLD = "k,v,w\na,1,x\nb,2,y\n"
@@ -26,19 +27,26 @@ def sample() -> TableEvaluations:
     return evaluate_tables(load(), progress=False)
 
 
-def frame(**more: Any) -> pd.DataFrame:
+def tables(**more: Any) -> TableDataset:
+    header, *rows = (line.split(",") for line in GOLD.split())
+    task = TableTask("", "d", "prices", "en", "", ("k",), ("v", "w"), _gold=[header, *rows])
+    tasks = [replace(task, id=f"t{n}", domain="d" if n < 2 else "e", **more) for n in range(4)]
+    return TableDataset("small", Path("small"), tuple(tasks))
+
+
+def frame() -> pd.DataFrame:
     answers = {"one": [RIGHT, WRONG, "I cannot help.", None], "two": [RIGHT, RIGHT, MARKDOWN]}
     rows = [
-        {"run": run, "table": f"t{n}", "domain": "d" if n < 2 else "e", "predicted": answer}
+        {"run": run, "table": f"t{n}", "predicted": answer}
         for run, given in answers.items()
         for n, answer in enumerate(given)
     ]
-    return pd.DataFrame(rows).assign(gold=GOLD, **more)
+    return pd.DataFrame(rows)
 
 
 @pytest.fixture(scope="module")
 def small() -> TableEvaluations:
-    return evaluate_tables(frame(task="prices", language="en"), progress=False)
+    return evaluate_tables(frame(), dataset=tables(), progress=False)
 
 
 def test_the_sample(sample: TableEvaluations) -> None:
@@ -189,7 +197,7 @@ def test_worker_processes_give_the_same() -> None:
     runs = pd.concat([frame().assign(run=str(n)) for n in range(5)]).drop_duplicates(
         ["run", "table"]
     )
-    one, two = (evaluate_tables(runs, n_jobs=n, progress=False) for n in (1, 2))
+    one, two = (evaluate_tables(runs, dataset=tables(), n_jobs=n, progress=False) for n in (1, 2))
     pd.testing.assert_frame_equal(one.summary, two.summary)
     pd.testing.assert_frame_equal(one.fields, two.fields)
 
@@ -211,13 +219,16 @@ def test_folders(tmp_path: Path, sample: TableEvaluations) -> None:
 @pytest.mark.parametrize(
     "runs, options, problem",
     [
-        (frame().drop(columns="gold"), {}, "pass dataset="),
-        (frame().drop(columns="predicted"), {}, "runs: there is no column 'predicted'"),
-        (frame().drop(columns="run"), {}, "runs: there is no column 'run'"),
+        (frame(), {"dataset": None}, "pass dataset="),
+        (frame().drop(columns="predicted"), {}, "outputs has no column 'raw'"),
+        (frame().drop(columns="run"), {}, "there is no column 'run'"),
         (frame().assign(run="one"), {}, "more than once"),
         (frame().iloc[:0], {}, "no answers"),
         (frame().assign(cell_f1=1.0), {}, "'cell_f1' is also a column"),
-        (frame().assign(keys="q"), {}, "run 'one', table 't0': keys: gold has no column 'q'"),
+        (
+            *(frame(), {"dataset": tables(keys=("q",))}),
+            "run 'one', table 't0': keys: gold has no column 'q'",
+        ),
         (frame(), {"profile": "stric"}, "did you mean 'strict'"),
         (frame(), {"judge": "offlin"}, "offline"),
         (frame(), {"quality": "offline"}, "expected a model"),
@@ -227,7 +238,7 @@ def test_folders(tmp_path: Path, sample: TableEvaluations) -> None:
 )
 def test_refused(runs: Any, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        evaluate_tables(runs, progress=False, **options)
+        evaluate_tables(runs, progress=False, **{"dataset": tables()} | options)
 
 
 def test_an_unknown_answer(small: TableEvaluations) -> None:

@@ -205,5 +205,5 @@ def test_laws_that_gold_cites(tmp_path: Path) -> None:
         record = {"record_id": "legal_1_0_zh", "answers": answers, "input_doc": []}
         (tmp_path / "all_AOE_tables.jsonl").write_text(json.dumps(record), encoding="utf-8")
         (task,) = load(tmp_path)
-        laws = [document.name.removesuffix(".docx") for document in task.documents]
+        laws = [name.removesuffix(".docx") for name in task.documents]
         assert laws == case["expected"]["names"], case["id"]

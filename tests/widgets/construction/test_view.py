@@ -105,18 +105,6 @@ def test_aligned_columns_have_one_place(view: ConstructionView) -> None:
     assert right == ["≈ Name key", "year", "sales", "", "+ chief"]
 
 
-def test_losses_are_those_of_the_api(view: ConstructionView, comparison: TableComparison) -> None:
-    table = nodes(view.draw()["page"], "table")[0]
-    rows = [[text(cell) for cell in row.children] for row in nodes(table, "tr")]
-    frame = comparison.losses()
-    assert rows[0] == ["points lost", "of", "columns", "rows", "cells", "right", "score"]
-    for name, *values in rows[1:]:
-        part = frame[frame["side"] == name].set_index("stage")
-        lost = [float(value.replace("−", "-")) for value in values[1:4]]
-        assert lost == (-part.loc[["columns", "rows", "cells"], "lost"]).tolist()
-        assert float(values[4]) == part["left"].iloc[-1]
-
-
 def test_rows_that_lost_nothing_can_be_left_out(view: ConstructionView) -> None:
     gold = "name,n\na,1\nb,2\n"
     view = ConstructionView(compare(gold, "name,n\na,1\nb,3\n", keys="name"))
