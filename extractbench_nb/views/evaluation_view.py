@@ -318,12 +318,6 @@ class EvaluationView(View):
         first), ``outcome`` or ``path``.
     page : int
         The page of rows that is shown, from 0.
-    rows : pandas.DataFrame
-        The rows of ``ev.fields`` that are left, in the order shown, with their labels.
-    code : str
-        An expression that gives `rows`.
-    annotations : pandas.DataFrame
-        What was decided about rows on the page, with notes; see `xb.gold.Annotations`.
     """
 
     kind = "evaluation"

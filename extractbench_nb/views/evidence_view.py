@@ -47,10 +47,6 @@ _LEGEND = (
     (_SIGNS[NOT_SOUGHT], "not sought: null, true, false, or without letter or digit"),
     ("page · score", "of the best match; score, 0 to 1: lower if a chance match is likely"),
 )
-_UNPAIRED = {
-    "missed": "value of a gold item without a partner, not scored on its own",
-    "spurious": "value of a predicted item without a partner, not scored on its own",
-}
 _LONGEST = 160
 #: Outcomes of a filter besides those of fields: all that are not right, and items without a pair.
 _FAILED = "failed"
@@ -681,7 +677,7 @@ class EvidenceView(View):
             if kept
             else h("p", none, cls="xb-empty"),
             h("p", around, static=True) if written < len(kept) else None,
-            _legend(self._outcome_counts()),
+            h("ul", [h("li", h("b", sign), f" {text}") for sign, text in _LEGEND], cls="xb-legend"),
         )
 
     def _row(self, number: int, place: int, *, live: bool) -> Node:
@@ -842,14 +838,6 @@ def _where(value: Mapping[str, Any] | None) -> Node:
     return h(
         "div", h("span", sign, aria_hidden="true"), f" {label}", cls=f"xb-where xb-is-{finding}"
     )
-
-
-def _legend(outcomes: Iterable[str]) -> Node:
-    unpaired = [
-        (f"{outcome_text(name)}:", _UNPAIRED[name]) for name in outcomes if name in _UNPAIRED
-    ]
-    signs = [h("li", h("b", sign), f" {text}") for sign, text in (*_LEGEND, *unpaired)]
-    return h("ul", signs, cls="xb-legend")
 
 
 def _turner(noun: str, do: str, at: int, total: int) -> Node | None:

@@ -30,7 +30,7 @@ from extractbench_nb.views.controls import (
     text_code,
 )
 from extractbench_nb.views.controls import selection_code as code_of
-from extractbench_nb.views.sides import Segment, alone, compared
+from extractbench_nb.views.sides import Segment, alone, beside
 
 if TYPE_CHECKING:
     from extractbench_nb.construction import TableComparison
@@ -290,8 +290,6 @@ ORDERS: Final = {
 
 #: Which paths are listed by what runs make of them, and its words on the page.
 COMPARISONS: Final = {"": "all", "disagree": "runs disagree", "all_wrong": "all runs wrong"}
-#: How the values are sorted, and its words on the page.
-VALUE_ORDERS: Final = {"failures": "most failures first", "document": "document order"}
 #: What one column of the failure modes can be about, and its words on the page.
 MODES: Final = {
     "run": "run",
@@ -330,7 +328,6 @@ class Choice(traitlets.HasTraits):
     compare = traitlets.Unicode("")
     wrong_in = traitlets.Unicode(None, allow_none=True)
     right_in = traitlets.Unicode(None, allow_none=True)
-    value_order = traitlets.Unicode("failures")
     modes_by = traitlets.Unicode("run")
 
 
@@ -423,11 +420,9 @@ def _compared(rows: Coded, kept: Numbers, choice: Choice) -> Marked:
     return np.asarray(fitting)
 
 
-def ordered_keys(rows: Coded, kept: Numbers, places: Numbers, order: str) -> Numbers:
-    """Return the keys of `places`, in document order or those with the most failures first."""
+def ordered_keys(rows: Coded, kept: Numbers, places: Numbers) -> Numbers:
+    """Return the keys of `places`, those with the most failures first."""
     keys, firsts = np.unique(rows.keys[places], return_index=True)
-    if order == "document":
-        return np.asarray(keys[np.argsort(firsts)])
     size = rows.keys.max(initial=-1) + 1
     own, every = (
         np.bincount(rows.keys[at[~rows.passed[at]]], minlength=size)[keys] for at in (places, kept)
@@ -712,15 +707,8 @@ def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], l
     if many and not long:
         gold, predicted = (alone(v, s) for v, s in zip(values, states, strict=True))
         return gold, predicted, False
-    # objects and arrays as JSON, so that two of them can be compared
-    values = [
-        text if isinstance(v, dict | list | tuple) else v
-        for v, text in zip(values, texts, strict=True)
-    ]
-    if states == ["present", "present"]:
-        return *compared(*values, limit=limit), longest <= 2 * limit
-    gold, predicted = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
-    return gold, predicted, longest <= limit
+    room = 2 * limit if states == ["present", "present"] else limit
+    return *beside(*values, states, limit=limit), longest <= room
 
 
 def evaluation_of(source: Any, run: str, document: str) -> Evaluation | TableComparison | None:

@@ -54,18 +54,6 @@ _HINT = (
 
 #: A line without the sign may be 0 too: no row of it has a value in gold.
 _FAILED_BY_ALL = "failed by every run; without it, a field of 0 has no value in gold"
-_ABSENT = {
-    frozenset({"field", "document"}): "field not in this document",
-    frozenset({"field", "run"}): "field not in the documents of this run",
-    frozenset({"document", "run"}): "no output of this run",
-}
-
-#: What a line is the mean of; the fields of each document and run are averaged before.
-_OVER = {
-    "field": "mean over documents and runs",
-    "document": "mean over runs",
-    "run": "mean over documents",
-}
 #: The sign of an output that is not JSON.
 INVALID = "⊘"
 
@@ -89,18 +77,6 @@ def headline(rows: model.Coded, places: model.Numbers, choice: model.Choice) -> 
     inside = 0 if is_part else int((~rows.counted).sum())
     said.append(f"{plural(inside, 'row')} inside arrays not included" if inside else "")
     return " · ".join(text for text in said if text)
-
-
-def absent(choice: model.Choice) -> str:
-    """Say what a cell without rows means."""
-    return _ABSENT[frozenset({choice.rows, choice.columns})]
-
-
-def every(choice: model.Choice) -> str:
-    """Say what the numbers of whole rows and columns are."""
-    measure = model.MEASURES["score" if choice.measure == "score" else "pass_rate"]
-    means = (f"of a {axis}, {_OVER[axis]}" for axis in (choice.rows, choice.columns))
-    return f"all: {measure}; {'; '.join(means)}"
 
 
 def empty(rows: model.Coded, choice: model.Choice) -> str:
@@ -246,7 +222,10 @@ def legend(grid: model.Grid, choice: model.Choice) -> Node:
         scale = [h("span", f"{model.MEASURES[choice.measure]} 0 ", ends, " to 1; ", cls="xb-key")]
     some = [c for c in cells if c is not None]
     keys = [
-        (None in cells, key("xb-absent", "·", absent(choice))),
+        (
+            None in cells,
+            key("xb-absent", "·", f"no row of this {choice.rows} and {choice.columns}"),
+        ),
         (any(c.invalid == c.rows for c in some), key("xb-invalid xb-s0", INVALID, "not JSON")),
         (
             any(0 < c.invalid < c.rows for c in some),
@@ -258,7 +237,7 @@ def legend(grid: model.Grid, choice: model.Choice) -> Node:
         ),
     ]
     shown = [drawn for there, drawn in keys if there]
-    return h("p", scale, shown, h("span", every(choice), cls="xb-quiet"), cls="xb-legend")
+    return h("p", scale, shown, cls="xb-legend")
 
 
 # --- the view -------------------------------------------------------------------------------------
@@ -270,7 +249,7 @@ _STATE = (*_TRAITS, *_PAGES, "selected_block")
 _RUN_TRAITS = ("wrong_in", "right_in")
 _VALUE_TRAITS = (
     *model.ASKED,
-    *("among", "text", "failures_only", "compare", "wrong_in", "right_in", "value_order"),
+    *("among", "text", "failures_only", "compare", "wrong_in", "right_in"),
 )
 
 
@@ -312,8 +291,6 @@ class FailureExplorer(model.Choice, View):
         empty for all.
     wrong_in, right_in : str or None
         Runs that must be wrong, and right, at the paths that are listed.
-    value_order : str
-        Paths with most ``failures`` first, or as in the ``document``.
     modes_by : str
         What the failure modes are counted by: ``run``, ``field``, ``document``, ``schema``,
         ``domain``, ``outcome`` or ``mismatch``.
@@ -349,14 +326,6 @@ class FailureExplorer(model.Choice, View):
             order = ("run", "document") if is_sparse and sizes["run"] > 1 else ("document", "run")
             free = [axis for axis in (*order, "field") if axis != rows]
             columns = next((axis for axis in free if sizes[axis] > 1), free[0])
-        names: tuple[tuple[str, str, Iterable[str]], ...] = (
-            ("rows", rows, model.AXES),
-            ("columns", columns, model.AXES),
-            ("measure", measure, model.MEASURES),
-        )
-        for argument, value, allowed in names:
-            if value not in allowed:
-                raise InputError(f"{argument}={value!r}: {nearest(value, allowed)}")
         if rows == columns:
             raise InputError(
                 f"rows and columns are both {rows!r}; choose two of {list(model.AXES)}"
@@ -378,10 +347,11 @@ class FailureExplorer(model.Choice, View):
         self._output: tuple[str, str] | None = None
         self._grid: model.Grid | None = None
         self._drawn_grid: tuple[model.Grid | None, str, Node] = None, "", h("div")
-        with self.hold_trait_notifications():
+        try:
             self.rows, self.columns, self.measure = rows, columns, measure
-            several = self._coded.axes["run"].size > 1
-            self.modes_by = "run" if several else "mismatch"
+        except traitlets.TraitError as error:
+            raise InputError(str(error)) from None
+        self.modes_by = "run" if self._coded.axes["run"].size > 1 else "mismatch"
         self._places = model.kept(self._coded, self)
         self._filter()
         # before the observer that draws
@@ -399,7 +369,7 @@ class FailureExplorer(model.Choice, View):
 
     @traitlets.validate(
         *("rows", "columns", "measure", "row_order", "column_order", "schema", "run"),
-        *("compare", "wrong_in", "right_in", "value_order", "modes_by", *model.ASKED),
+        *("compare", "wrong_in", "right_in", "modes_by", *model.ASKED),
     )
     def _known_name(self, proposal: Any) -> str | None:
         trait, value = proposal["trait"].name, proposal["value"]
@@ -411,7 +381,6 @@ class FailureExplorer(model.Choice, View):
             "measure": model.MEASURES,
             "schema": self._coded.schemas.names,
             "compare": model.COMPARISONS,
-            "value_order": model.VALUE_ORDERS,
             "modes_by": model.MODES,
         }
         if value is None or trait in model.ASKED:
@@ -524,8 +493,7 @@ class FailureExplorer(model.Choice, View):
     @property
     def _is_listing(self) -> bool:
         """Whether values are listed: of chosen cells, or of what the filters of values leave."""
-        filters = [trait for trait in _VALUE_TRAITS if trait != "value_order"]
-        return bool(self.selected_block) or any(getattr(self, trait) for trait in filters)
+        return bool(self.selected_block) or any(getattr(self, trait) for trait in _VALUE_TRAITS)
 
     def _shown_grid(self) -> model.Grid:
         if self._grid is None:
@@ -580,8 +548,7 @@ class FailureExplorer(model.Choice, View):
         """Remove the filters of the values."""
         self._counted = False
         for trait in _VALUE_TRAITS:
-            if trait != "value_order":
-                self.set_trait(trait, self.traits()[trait].default())
+            self.set_trait(trait, self.traits()[trait].default())
 
     def do_whole(self, key: Any) -> None:
         """Show all of the values of one path."""
@@ -861,7 +828,6 @@ class FailureExplorer(model.Choice, View):
             ui.menu("Paths", "set:compare", model.COMPARISONS, self.compare) if several else None,
             self._names("Wrong in", "wrong_in", runs) if several else None,
             self._names("Right in", "right_in", runs) if several else None,
-            ui.menu("Sort", "set:value_order", model.VALUE_ORDERS, self.value_order),
             ui.button(f"✕ {modes}", "mode", None, aria_label=f"Not only {modes}")
             if modes
             else None,
@@ -873,7 +839,7 @@ class FailureExplorer(model.Choice, View):
         rows = self._coded
         if not self._is_listing:
             return h("p", _HINT if len(self._places) else "", cls="xb-quiet", live=True)
-        keys = model.ordered_keys(rows, self._places, self._listed, self.value_order)
+        keys = model.ordered_keys(rows, self._places, self._listed)
         page = ui.page_of(len(keys), self.value_page, KEYS_A_PAGE)
         shown: model.Numbers = page.of(keys)
         wanted = np.zeros(rows.keys.max(initial=-1) + 1, dtype=bool)

@@ -21,7 +21,7 @@ from extractbench_nb.support.wording import (
     value_text,
 )
 from extractbench_nb.views.controls import shortened
-from extractbench_nb.views.sides import Segment, alone, compared
+from extractbench_nb.views.sides import Segment, Sides, beside
 
 #: Keys of the thresholds of the array itself; those of its items have their fields.
 ALIGN, PASS = "align_threshold", "pass_threshold"
@@ -162,24 +162,14 @@ _LINES = 5
 _LONGEST_VALUE, _MARKED = 90, 160
 _WIDEST_PLACE = 40
 
-Sides = tuple[list[Segment], list[Segment]]
-
 
 def sides(gold: Any, predicted: Any, limit: int, marked: int) -> Sides:
-    """Write two values side by side with their differences marked; arrays and objects as JSON."""
-    listed = [isinstance(value, dict | list | tuple) for value in (gold, predicted)]
-    values = [
-        value_text(v) if is_list else v
-        for v, is_list in zip((gold, predicted), listed, strict=True)
-    ]
-    is_same = type(gold) is type(predicted) and bool(gold == predicted)
-    if not any(value is MISSING for value in values) and not is_same and listed[0] == listed[1]:
-        is_short = max(len(value_text(v)) for v in values) <= marked
-        return compared(*values, limit=marked if is_short else limit)
-    one, other = (
-        alone(value, "missing" if value is MISSING else "present", limit=limit) for value in values
-    )
-    return one, other
+    """Write two values side by side; short ones, up to `marked` characters, in full."""
+    values = (gold, predicted)
+    states = ["missing" if value is MISSING else "present" for value in values]
+    texts = [value_text(value) for value in values if value is not MISSING]
+    is_short = max(map(len, texts)) <= marked
+    return beside(*values, states, limit=marked if is_short else limit)
 
 
 def label(place: str, width: int = _WIDEST_PLACE) -> str:

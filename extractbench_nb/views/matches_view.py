@@ -170,17 +170,13 @@ class MatchesView(View):
             )
         row = self._board.row_of(tuple(value))
         if row is None:
-            raise traitlets.TraitError(f"there is no pair {tuple(value)!r}; {self._near(*value)}")
+            sizes = self._board.outcome.summary
+            raise traitlets.TraitError(
+                f"there is no pair {tuple(value)!r}; there are {sizes['gold_items']} gold and "
+                f"{sizes['predicted_items']} predicted items, counted from 0, and view.matches "
+                "has their pairs"
+            )
         return row.pair
-
-    def _near(self, gold_index: int | None, predicted_index: int | None) -> str:
-        rows = map(self._board.row_of, ((gold_index, None), (None, predicted_index)))
-        found = dict.fromkeys(repr(near.pair) for near in rows if near is not None)
-        if found:
-            return f"there is {' and '.join(found)}"
-        sizes = self._board.outcome.summary
-        counts = f"{sizes['gold_items']} gold and {sizes['predicted_items']} predicted items"
-        return f"there are {counts}, counted from 0"
 
     @traitlets.observe("selected_pair")
     def _pair_changed(self, _: Any) -> None:

@@ -45,7 +45,7 @@ BOXES = {
 _COLOURS = {label: SERIES[n] for label, n in zip(STRUCTURE_LABELS, (7, 0, 5, 3, 4, 2), strict=True)}
 _MOST_BOXES, _MOST_WORDS = 400, 2_000
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 60, 30, 80
-_MOST_CHANGES, _STATIC_CHANGES = 200, 30
+_MOST_CHANGES = 200
 #: Longest side of a picture that is sent, in pixels, and how much a small one is enlarged.
 _LONGEST_SIDE, _ENLARGED = 2_000, 1.5
 _MARGIN = 10
@@ -475,8 +475,7 @@ class ObjectsView(View):
     def _history(self) -> Node:
         board = self._board
         body = []
-        for place, change in enumerate(board.changes[:_MOST_CHANGES]):
-            number, step, action, reason, rows, columns = change
+        for number, step, action, reason, rows, columns in board.changes[:_MOST_CHANGES]:
             one = None if number is None else board.detected.get(number)
             name = "" if number is None else str(number)
             cells = [
@@ -486,15 +485,13 @@ class ObjectsView(View):
                 action,
                 f"{reason}{_lines(rows, columns)}",
             ]
-            live = place >= _STATIC_CHANGES or None
-            body.append(h("tr", [h("td", cell) for cell in cells], key=place, live=live))
+            body.append(h("tr", [h("td", cell) for cell in cells], key=len(body)))
         names = ("object", "class", "step", "action", "reason")
         return h(
             "details",
             h("summary", f"Changes ({len(board.changes):,})"),
             ui.table(names, h("tbody", body)) if body else None,
-            ui.more(len(board.changes) - _MOST_CHANGES, "changes", live=True),
-            ui.more(len(board.changes) - _STATIC_CHANGES, "changes", static=True),
+            ui.more(len(board.changes) - _MOST_CHANGES, "changes"),
         )
 
     def __repr__(self) -> str:

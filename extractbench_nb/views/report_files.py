@@ -16,7 +16,6 @@ from extractbench_nb.core import Evaluation
 from extractbench_nb.support.files import make_folder, write_texts
 from extractbench_nb.support.wording import (
     accepted_text,
-    cut,
     document_json,
     fitted,
     markdown_cell,
@@ -36,10 +35,9 @@ from extractbench_nb.views.report_contents import (
     wrong_values,
 )
 
-_WIDTH, _TABLE_WIDTH = 80, 120
+_WIDTH = 80
 #: Most entries of a section in summary.txt.
 _MOST_ARRAYS, _MOST_FAILED = 10, 10
-_MOST_LINES = 20
 _LONGEST_CELL, _LONGEST_TABLE_CELL = 80, 160
 
 
@@ -80,7 +78,7 @@ def write_report(result: Any, folder: str | Path, *, losses: pd.DataFrame | None
     if isinstance(result, Evaluation):
         files = evaluation_files(report_content(result, name))
     else:
-        files = _table_files(tables_content(result, losses, name))
+        files = _table_files(result, tables_content(result, losses, name))
     return write_files(folder, {name: text() for name, text in files.items()})
 
 
@@ -103,7 +101,7 @@ def evaluation_files(content: Record, limit: int = 200) -> dict[str, Callable[[]
     }
 
 
-def _table_files(content: Record) -> dict[str, Callable[[], str]]:
+def _table_files(tables: Any, content: Record) -> dict[str, Callable[[], str]]:
     cells = _without_na(content["cells"])
     frames = {
         name: [document_json(row) for row in _without_na(value).to_dict("records")]
@@ -116,7 +114,7 @@ def _table_files(content: Record) -> dict[str, Callable[[], str]]:
     ]
     return {
         "report.json": lambda: _json_text({**content, **frames}),
-        "summary.txt": lambda: _tables_summary(content, sections),
+        "summary.txt": lambda: f"{content['output_name']}\n{tables!r}\n",
         "cells.csv": lambda: _csv_text(cells.columns, cells.to_numpy().tolist()),
         "report.html": lambda: pages.tables_page(content, sections),
     }
@@ -315,9 +313,6 @@ def _failed(content: Record) -> Iterator[str]:
 
 # --- built tables -----------------------------------------------------------------------------
 
-#: Title, explanation, cells as text, and the frame itself.
-Section = tuple[str, str, pd.DataFrame, pd.DataFrame]
-
 
 def _cell_text(cell: Any) -> str:
     if cell is None or cell is pd.NA or (isinstance(cell, float) and pd.isna(cell)):
@@ -325,17 +320,3 @@ def _cell_text(cell: Any) -> str:
     if isinstance(cell, float):
         return f"{cell:.3f}".rstrip("0").rstrip(".")
     return one_line(value_text(cell), _LONGEST_TABLE_CELL)
-
-
-def _tables_summary(content: Record, sections: Iterable[Section]) -> str:
-    lines = [
-        fitted(f"TABLES BUILT FROM DOCUMENTS: {content['output_name']}", _TABLE_WIDTH),
-        f"{content['timestamp']}, profile {content['profile']}, judge {content['judge']}",
-    ]
-    for title, about, cells, _ in sections:
-        lines += ["", f"{title.upper()} ({len(cells)})", about]
-        if len(cells):
-            text = cells.head(_MOST_LINES).to_string(index=False)
-            lines += [cut(line, _TABLE_WIDTH) for line in text.split("\n")]
-        lines += _more(len(cells) - _MOST_LINES, "more in report.json")
-    return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -20,7 +20,7 @@ from extractbench_nb.views.report_contents import (
     warning_groups,
     wrong_values,
 )
-from extractbench_nb.views.sides import Segment, alone, compared
+from extractbench_nb.views.sides import Segment, Sides, alone, beside, compared
 from extractbench_nb.views.static import asset
 
 #: Attributes of a page that views in a notebook do without.
@@ -394,13 +394,9 @@ def _are_equal(key: str, gold: Record, extracted: Record) -> bool:
     return both and canonical_unordered(gold[key]) == canonical_unordered(extracted[key])
 
 
-def _values_under(key: str, gold: Record, extracted: Record) -> tuple[list[Segment], list[Segment]]:
-    absent = [Segment("note", "missing")]
-    if key not in extracted:
-        return alone(gold[key], limit=_IN_ITEM), absent
-    if key not in gold:
-        return absent, alone(extracted[key], limit=_IN_ITEM)
-    return compared(gold[key], extracted[key], limit=_IN_ITEM)
+def _values_under(key: str, gold: Record, extracted: Record) -> Sides:
+    states = ["present" if key in side else "missing" for side in (gold, extracted)]
+    return beside(gold.get(key), extracted.get(key), states, limit=_IN_ITEM)
 
 
 def _breakdowns(content: Record) -> Node:

@@ -141,12 +141,8 @@ def show(  # noqa: PLR0913 - options, all but two by name
         from extractbench_nb.views.tables_view import TableView
 
         return TableView(subject)
-    if isinstance(subject, Table | Canonical | TableScores):
-        raise InputError(
-            f"subject is of type {type(subject).__name__}, which shows itself as the last value of "
-            "a cell; show() takes what grits() or from_objects() returns"
-        )
-    if isinstance(as_pandas(subject), pd.DataFrame | TableImages | list | tuple):
+    others = Table | Canonical | TableScores | TableImages | pd.DataFrame | list | tuple
+    if isinstance(as_pandas(subject), others):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
             "Evaluations, what construction.compare(), grits() or from_objects() returns, or one "

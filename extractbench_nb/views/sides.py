@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby, takewhile
 from os.path import commonprefix
 from typing import Any, NamedTuple
@@ -47,6 +47,19 @@ def compared(gold: Any, extracted: Any, *, limit: int = _LONGEST_VALUE) -> Sides
     if max(len(ours), len(theirs)) > 2 * limit:
         return _excerpt(ours, theirs, limit)
     return _marked(clean(ours), clean(theirs))
+
+
+def beside(gold: Any, predicted: Any, states: Sequence[str], *, limit: int) -> Sides:
+    """Show two values by their states, objects and arrays as JSON, so that these are compared."""
+    listed = [isinstance(value, dict | list | tuple) for value in (gold, predicted)]
+    values = [
+        value_text(value) if is_listed else value
+        for value, is_listed in zip((gold, predicted), listed, strict=True)
+    ]
+    if [*states] == ["present", "present"] and listed[0] == listed[1]:
+        return compared(*values, limit=limit)
+    one, other = (alone(v, s, limit=limit) for v, s in zip(values, states, strict=True))
+    return one, other
 
 
 def _excerpt(ours: str, theirs: str, limit: int) -> Sides:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import pandas as pd
 import traitlets
 
-from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.tables import (
@@ -44,16 +42,6 @@ _ARROWS = {
     "ArrowLeft": (1, -1),
     "ArrowRight": (1, 1),
 }
-
-LINE_COLUMNS = FrameSpec(
-    "lines",
-    "one row per line (row, or column) of either table, aligned ones once, in the order shown",
-    (
-        Column("true", "Int64", "index in the true table", "0 and up", nullable=True),
-        Column("predicted", "Int64", "index in the predicted table", "0 and up", nullable=True),
-        Column("similarity", "float64", "as in `GriTS.rows`; 0 for a line alone", "0 to 1"),
-    ),
-)
 
 
 class TwoTables(View):
@@ -345,18 +333,6 @@ class TableView(TwoTables):
             aria_label="Chosen cell",
             reveal=str(self.selected),
         )
-
-    # --- results ----------------------------------------------------------------------------------
-
-    @property
-    def rows(self) -> pd.DataFrame:
-        """The rows of both tables that are shown, on all pages, with their partners."""
-        return LINE_COLUMNS.from_rows(line[:3] for line in self._lines[0])
-
-    @property
-    def columns(self) -> pd.DataFrame:
-        """The columns of both tables, on all pages, with their partners."""
-        return LINE_COLUMNS.from_rows(line[:3] for line in self._lines[1])
 
     def __repr__(self) -> str:
         """Say what is compared, and by which metric it is shown."""

@@ -43,8 +43,6 @@ SORTS = {
     "failures": "Flips and failures first",
     "given": "As given",
     "lowest": "Lowest score first",
-    "highest": "Highest score first",
-    "change": "Largest change first",
 }
 #: Further columns that are shown, in a row and of the chosen case; all are in ``results``.
 _MOST_COLUMNS, _MOST_LABELS = 4, 20
@@ -56,7 +54,7 @@ _LONGEST_TEXT, _LARGEST = 2_000, 2**31 - 1
 _FULL = 2_000
 _EXPECTED = {None: "", True: "pass", False: "fail"}
 _SIGNS = {"pass": "✓", "fail": "✗", "no verdict": "?", model.GAINED: "▲", model.LOST: "▼"}
-_NOT_TOLD = -2.0  # sorts cases without a score behind those with one
+_NOT_TOLD = 2.0  # sorts cases without a score behind those with one
 
 
 # --- cases ----------------------------------------------------------------------------------------
@@ -64,7 +62,7 @@ _NOT_TOLD = -2.0  # sorts cases without a score behind those with one
 
 def chosen(bench: model.Bench, shown: str, sort: str, text: str) -> list[int]:
     """Return the places of the cases to show."""
-    now, then, flips = bench.verdicts, bench.baseline.verdicts, bench.flips()
+    now, flips = bench.verdicts, bench.flips()
     labels = np.array([-1 if label is None else int(label) for label in bench.cases.expected])
     keep = {
         "all": np.ones(len(bench.cases), dtype=bool),
@@ -82,9 +80,7 @@ def chosen(bench: model.Bench, shown: str, sort: str, text: str) -> list[int]:
     if sort != "given":
         keys = {
             "failures": np.where(flips != 0, 0, np.where(now.passed, 2, 1)),
-            "change": -np.nan_to_num(np.abs(now.score - then.score), nan=_NOT_TOLD),
-            "lowest": np.nan_to_num(now.score, nan=-_NOT_TOLD),
-            "highest": -np.nan_to_num(now.score, nan=_NOT_TOLD),
+            "lowest": np.nan_to_num(now.score, nan=_NOT_TOLD),
         }[sort]
         places.sort(key=lambda at: keys[at])
     return places
@@ -460,8 +456,7 @@ class Workbench(View):
         Which cases are shown: all, flips, passed, failed, errors (no verdict), disagreements
         (other than expected).
     sort : str
-        failures (flips first, then what does not pass), given, lowest, highest (score) or change
-        (against the baseline).
+        failures (flips first, then what does not pass), given, or lowest (score).
     text : str
         What gold, prediction, a further column or the error must hold.
     page : int

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -52,9 +49,6 @@ _ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "fram
 _ABOVE |= {"handlelength": 1.2, "handleheight": 1.0, "columnspacing": 1.4}
 _ABOVE |= {"borderaxespad": 0.2, "borderpad": 0.2}
 _MOST_IN_A_LINE = 5
-
-#: Characters at which a part that names share may end, the better ones first.
-_SEPARATORS = (r"[\s/:]", r"[\s/:._-]")
 
 
 def new_axes(ax: Axes | None, height: float) -> Axes:
@@ -124,20 +118,14 @@ def words(text: object, longest: int = _LONGEST) -> str:
 
 
 def distinct(names: Iterable[object], longest: int = _LONGEST, column: str = "run") -> list[str]:
-    """Make names fit for labels that stay distinct: of long ones, what all share is left out.
+    """Make names fit for labels that stay distinct: the middle of long ones is left out.
 
     Examples
     --------
     >>> distinct(["simulated GPT-5", "simulated GPT-5.2"], longest=12)
-    ['…GPT-5', '…GPT-5.2']
+    ['simu…d GPT-5', 'simu…GPT-5.2']
     """
     texts = [one_line(display_name(name, column), 10 * _LONGEST) for name in names]
-    for separators, step in product(_SEPARATORS, (1, -1)):  # from the left, from the right
-        if len(set(texts)) > 1 and max(map(len, texts)) > longest:
-            turned = [text[::step] for text in texts]
-            shared = re.match(f"(?s).*{separators}", commonprefix(turned))  # noqa: RUF071 - by character
-            if shared:
-                texts = [("…" + text[shared.end() :])[::step] for text in turned]
     longest = max(longest, 6)
     start = longest // 3
     cut = {

@@ -223,9 +223,9 @@ def test_one_document_is_not_worth_an_axis(rows: str, columns: str) -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"rows": "fields"}, "rows='fields': did you mean 'field'"),
-        ({"columns": "doc"}, "columns='doc': "),
-        ({"measure": "f1"}, "measure='f1': expected one of outcome, pass_rate, score"),
+        ({"rows": "fields"}, "rows is 'fields'; did you mean 'field'"),
+        ({"columns": "doc"}, "columns is 'doc'; "),
+        ({"measure": "f1"}, "measure is 'f1'; expected one of outcome, pass_rate, score"),
         ({"rows": "run", "columns": "run"}, "rows and columns are both 'run'"),
         ({"name": "a b"}, "name is 'a b'"),
     ],
@@ -481,7 +481,7 @@ def test_a_cell_of_one_run_has_the_others_for_comparison() -> None:
         ({"failures_only": True}, ["$.b", "$.c", "$.d"]),
         ({"outcome": "omission"}, ["$.d"]),
         ({"reason": "mismatch"}, ["$.b", "$.c"]),
-        ({"metric": "string_exact", "value_order": "document"}, ["$.a", "$.b", "$.c", "$.d"]),
+        ({"metric": "string_exact"}, ["$.b", "$.c", "$.d", "$.a"]),
         ({"text": " SON"}, ["$.c"]),
         ({"text": "$.d"}, ["$.d"]),
         ({"among": ("run", "r2"), "failures_only": True}, ["$.b", "$.d"]),

@@ -92,23 +92,14 @@ def test_both_sides_have_their_lines_at_one_height(view: TableView) -> None:
     assert text(heads[0]) == "0 → 01 → 12 → 23 → 3– 4"
 
 
-def test_the_frames_have_each_line_once(view: TableView) -> None:
-    assert view.rows["true"].dropna().tolist() == list(range(7))
-    assert view.rows["predicted"].dropna().tolist() == list(range(6))
-    assert view.columns["predicted"].isna().tolist() == [False] * 4 + [True]
-    assert view.rows["similarity"].tolist()[5] == 0.0
-
-
 def test_rows_that_do_not_differ_can_be_left_out() -> None:
     cells = [[str(n), "x"] for n in range(100)]
     view = TableView(grits(plain(cells), plain([*cells[:60], ["60", "y"], *cells[61:]])))
     view.page = 2
     view.perform("set:only_differing", True)
-    assert view.rows["true"].tolist() == [60]
     assert (view.page, shown(view)) == (0, [["60 → 60"]] * 2)
     view.selected = ["true", 3, 0]  # a row that was left out
     assert not view.only_differing
-    assert len(view.rows) == 100
 
 
 @pytest.mark.parametrize("metric", ["top", "con"])
@@ -295,6 +286,6 @@ def test_what_shows_itself_is_told_apart_from_schemas(kind: str) -> None:
         "Canonical": xb.tables.canonicalize("a,b\n1,2"),
         "TableScores": xb.tables.evaluate_tables([("a,b\n1,2", "a,b\n1,2")]),
     }
-    with pytest.raises(xb.InputError, match=f"subject is of type {kind}, which shows itself"):
+    with pytest.raises(xb.InputError, match=f"subject is of type {kind}; show"):
         xb.show(made[kind])
     assert made[kind]._repr_html_()
