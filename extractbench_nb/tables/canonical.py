@@ -15,6 +15,7 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.cards import card_html
+from extractbench_nb.support.wording import plural
 from extractbench_nb.tables.cells import (
     BORDERS,
     Box,
@@ -65,11 +66,6 @@ class Rectangle(NamedTuple):
     def columns(self) -> tuple[int, ...]:
         """The numbers of its columns."""
         return tuple(range(self.left, self.right))
-
-    @property
-    def positions(self) -> Iterator[tuple[int, int]]:
-        """Row and column of each position, row by row."""
-        return product(self.rows, self.columns)
 
 
 def area_of(cell: Cell) -> Rectangle:
@@ -161,7 +157,7 @@ class Draft:
         """Extend a node to an area; other nodes in it have the same text and are removed."""
         before: dict[int, str] = {}
         boxes = [node.box]
-        for row, column in area.positions:
+        for row, column in product(area.rows, area.columns):
             number = int(self.owner[row, column])
             found = int(self.grid[row, column]) if number == FREE else number
             before.setdefault(found, self.table.cells[found].text)
@@ -330,7 +326,10 @@ def _blank_cells(draft: Draft) -> list[Cell]:
         numbers = list(dict.fromkeys(draft.grid[area.top : area.bottom, area.left].tolist()))
         cells = [draft.table.cells[n] for n in numbers]
         texts = tuple(cell.text for cell in cells)
-        boxes = (part_of_box(draft.table.cells[draft.grid[r, c]], r, c) for r, c in area.positions)
+        boxes = (
+            part_of_box(draft.table.cells[draft.grid[r, area.left]], r, area.left)
+            for r in area.rows
+        )
         stays = cells[0].is_header and draft.header_rows is None
         flags = (area.bottom <= draft.height or stays, cells[0].is_projected)
         blank.append(Cell(area.rows, area.columns, texts[0], hull(boxes), *flags))
@@ -504,16 +503,6 @@ def fill_first_column(draft: Draft) -> None:
             draft.stretch(node, node.area._replace(bottom=bottom), "row_header")
 
 
-#: Most rows and columns of a table in a notebook.
-_MOST = 30, 12
-
-
-def _shown(table: Table) -> str:
-    """Write the upper left part of a table as HTML."""
-    rows, columns = (min(n, most) for n, most in zip(table.grid.shape, _MOST, strict=True))
-    return table.part(range(rows), range(columns)).to_html()
-
-
 CHANGE_COLUMNS = FrameSpec(
     "changes",
     "one row per change: a cell that covers more than before, is divided, or has other flags",
@@ -550,23 +539,26 @@ class Canonical:
     def __repr__(self) -> str:
         """Return how many changes there are, by step, and the size of the table."""
         rows, columns = self.table.grid.shape
-        count = len(self.changes)
         steps = self.changes["step"].value_counts(sort=False)
         by_step = ", ".join(f"{number} {step}" for step, number in steps.items())
-        changes = f"{count} change{'' if count == 1 else 's'}{': ' if by_step else ''}{by_step}"
+        changes = plural(len(self.changes), "change") + (f": {by_step}" if by_step else "")
         return f"Canonical({changes}; {rows} x {columns} positions)"
 
     def _repr_html_(self) -> str:
-        """Return both tables, one above the other."""
+        """Return the first rows and columns of both tables, one above the other."""
         rows, columns = self.given.grid.shape
-        is_cut = rows > _MOST[0] or columns > _MOST[1]
+        down, across = range(min(rows, _MOST_ROWS)), range(min(columns, _MOST_COLUMNS))
+        is_cut = (len(down), len(across)) != (rows, columns)
         more = f"<div>First of {rows:,} rows and {columns:,} columns.</div>" if is_cut else ""
-        before, after = _shown(self.given), _shown(self.table)
+        before, after = (side.part(down, across).to_html() for side in (self.given, self.table))
         both = f'<div class="xb-cells">before{before}after{after}</div>'
         return card_html(repr(self), BORDERS, both, more)
 
 
-def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "table") -> Canonical:
+_MOST_ROWS, _MOST_COLUMNS = 30, 12
+
+
+def canonicalize(cells: Any, *, header_rows: int | None = None) -> Canonical:
     """Bring a table into canonical form: one cell for each node of its headers.
 
     Parameters
@@ -577,8 +569,6 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
         Number of rows of the column header, regardless of flags; 0 for none. By default the flagged
         rows, or the first row if none is flagged, and further rows until every column has a header
         cell of its own.
-    name : str, optional
-        Name of the table in error messages.
 
     Returns
     -------
@@ -612,14 +602,10 @@ def canonicalize(cells: Any, *, header_rows: int | None = None, name: str = "tab
     >>> found.table.texts[:2]
     [['Item', 'Sales', 'Sales'], ['Item', '2020', '2021']]
     """
-    table = read_table(cells, name=name).rebuilt()
-    if header_rows is not None:
-        if not is_whole(header_rows):
-            raise InputError(f"header_rows is {header_rows!r}; expected a whole number, or None")
-        if not 0 <= header_rows <= len(table.grid):
-            raise InputError(
-                f"header_rows is {header_rows}; expected 0 to {len(table.grid)}, the rows of {name}"
-            )
+    table = read_table(cells).rebuilt()
+    most = len(table.grid)
+    if header_rows is not None and not (is_whole(header_rows) and 0 <= header_rows <= most):
+        raise InputError(f"header_rows is {header_rows!r}; expected None or 0 to {most}, the rows")
     found, changes = table, list[Change]()
     while found.size:  # a step may enable an earlier one
         draft = Draft(found, header_rows)

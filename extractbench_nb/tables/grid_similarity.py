@@ -47,7 +47,7 @@ def checked_variant(given: Any, known: Iterable[str], what: str = "variant") -> 
     return given
 
 
-def dilate(table: Any) -> Table:
+def dilate(table: Table) -> Table:
     """Give each cell the box of the rows and columns that it covers, without gaps in between.
 
     Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022): the boundaries of two adjacent
@@ -57,16 +57,15 @@ def dilate(table: Any) -> Table:
     is none. The first and the last row extend to the edge of the box around all cells. Columns are
     treated in the same way. Rows or columns that are not in the order of their boxes are an error.
     """
-    found = read_table(table).rebuilt()
-    if not found.cells:
-        return found
-    across, down = boundaries(found.transposed(), "column", 0), boundaries(found, "row", 1)
-
+    table = table.rebuilt()
+    if not table.cells:
+        return table
+    across, down = boundaries(table.transposed(), "column", 0), boundaries(table, "row", 1)
     cells = []
-    for cell in found.cells:
+    for cell in table.cells:
         left, top, right, bottom = map(int, cell.span_from(0, 0))
         cells.append(cell._replace(box=(across[left], down[top], across[right], down[bottom])))
-    return replace(found, cells=tuple(cells))
+    return replace(table, cells=tuple(cells))
 
 
 def row_extents(table: Table, axis: int = 1) -> Numbers:

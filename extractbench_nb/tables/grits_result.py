@@ -419,28 +419,11 @@ def _cell(cell: Cell, patch: Patch, side: int, attributes: Mapping[str, Any]) ->
         style=tint,
         dir=None if text.isascii() else "auto",
         key=f"{patch.row} {patch.column}",
-        title=_says(cell, text, patch, side),
+        title=text if len(text) > _BESIDE else None,
         item=True,
         do="cell",
         **attributes,
     )
-
-
-def _says(cell: Cell, text: str, patch: Patch, side: int) -> str | None:
-    """Describe a patch; one whose text and place say everything needs no description."""
-    kind = {"header": "column header", "projected": "row header"}.get(kind_of(cell))
-    spans, is_cut = patch.height * patch.width > 1, len(text) > _BESIDE
-    alone, partly = patch.state == "alone", patch.state == "partly"
-    if patch.state == "alike" and not (kind or spans or is_cut):
-        return None
-    said = (
-        f"{SIDES[side]} row {patch.row}, column {patch.column}{f': {text}' if is_cut else ''}",
-        kind,
-        f"spans {patch.height} by {patch.width}" if spans else None,
-        "without a partner" if alone else f"similarity {two_digits(patch.similarity)}",
-        "partly without a partner" if partly else None,
-    )
-    return "; ".join(part for part in said if part)
 
 
 def kind_of(cell: Cell) -> str:

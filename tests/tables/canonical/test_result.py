@@ -85,14 +85,14 @@ def test_header_rows(header_rows: int | None, expected: str) -> None:
 @pytest.mark.parametrize(
     "header_rows, message",
     [
-        (-1, "header_rows is -1; expected 0 to 3, the rows of Table 7"),
-        (True, "header_rows is True; expected a whole number, or None"),
-        (1.0, "header_rows is 1.0; expected a whole number, or None"),
+        (-1, "header_rows is -1; expected None or 0 to 3, the rows"),
+        (True, "header_rows is True; expected None or 0 to 3, the rows"),
+        (1.0, "header_rows is 1.0; expected None or 0 to 3, the rows"),
     ],
 )
 def test_header_rows_that_cannot_be(header_rows: object, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        canonicalize(table_of(WIDE), header_rows=header_rows, name="Table 7")  # type: ignore[arg-type]
+        canonicalize(table_of(WIDE), header_rows=header_rows)  # type: ignore[arg-type]
 
 
 def test_the_frame_of_changes() -> None:
