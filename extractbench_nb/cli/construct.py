@@ -106,7 +106,6 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
     "dataset with runs.",
 )
 @click.option("--quality", metavar="MODEL", help="A model that rates every answer, 0 to 100.")
-@click.option("-j", "--jobs", "n_jobs", default=1, show_default=True, help="Worker processes.")
 @click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
 )

@@ -66,7 +66,6 @@ _OTHER_FORMATS = {"json", "jsonl", "ndjson", "markdown", "md", "html", "xml"}
 _FEW_DIGITS, _GROUP = re.compile(r"[¥$€£]?[+-]?\d{1,3}"), re.compile(r"\d{3}(?:\.\d+)?%?")
 #: The line of dashes below the header of a Markdown table.
 _RULE = re.compile(r"^[ \t|:]*+-{2,}+[-: ]*+\|[-:| ]*+$", re.MULTILINE)
-_MOST_WAYS = 64
 #: A number of this many groups of digits is the longest that is put together.
 _MOST_PARTS = 6
 _MOST_FIELD = 10_000_000
@@ -320,10 +319,12 @@ class _Reader:
         """Put numbers together that commas have split, where that gives the header's width."""
         joined, unclear, found = 0, 0, []
         for row in body:
-            ways = _joinings(row, width) if width < len(row) <= _MOST_PARTS * width else []
-            joined += bool(ways)
-            unclear += len(ways) > 1
-            found.append(ways[0] if ways else row)
+            first, ways = None, 0
+            if width < len(row) <= _MOST_PARTS * width:
+                first, ways = _joinings(row, width)
+            joined += ways > 0
+            unclear += ways > 1
+            found.append(row if first is None else first)
         if joined:
             self.note("thousands_joined", f"{plural(joined, 'row')} repaired")
         if unclear:
@@ -420,27 +421,29 @@ def _records(text: str, delimiter: str) -> Iterable[list[str]]:
     return csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
 
 
-def _joinings(row: Sequence[str], width: int) -> list[list[str]]:
-    """Return the ways to join neighbouring groups of digits so that a row has `width` fields."""
-    ways: list[tuple[list[str], int]] = [([], 0)]
-    while ways and min(at for _, at in ways) < len(row):
-        longer: list[tuple[list[str], int]] = []
-        for done, at in ways:
-            if at == len(row):
-                longer.append((done, at))
-                continue
-            stops = [at + 1]
-            if _FEW_DIGITS.fullmatch(row[at].strip()):
-                stop = at + 1
-                while stop < len(row) and _GROUP.fullmatch(row[stop].strip()):
-                    stop += 1
-                    stops.append(stop)
-                    if "." in row[stop - 1]:
-                        break
-            if len(done) < width:
-                longer += [
-                    ([*done, ",".join(cell.strip() for cell in row[at:stop])], stop)
-                    for stop in reversed(stops)
-                ]
-        ways = longer[: _MOST_WAYS * width]
-    return [done for done, _ in ways if len(done) == width][:_MOST_WAYS]
+def _joinings(row: Sequence[str], width: int) -> tuple[list[str] | None, int]:
+    """Join neighbouring groups of digits so that a row has `width` fields.
+
+    Returns the way whose first numbers are the longest, and how many ways there are.
+    """
+    # by place in the row and number of fields from there on: where the first one ends, and ways
+    ends: list[dict[int, tuple[int, int]]] = [{} for _ in row] + [{0: (len(row), 1)}]
+    for at in reversed(range(len(row))):
+        stops = [at + 1]
+        if _FEW_DIGITS.fullmatch(row[at].strip()):
+            while stops[-1] < len(row) and _GROUP.fullmatch(row[stops[-1]].strip()):
+                stops.append(stops[-1] + 1)
+                if "." in row[stops[-1] - 1]:
+                    break
+        for stop in stops:
+            for fields, (_, ways) in ends[stop].items():
+                others = ends[at].get(fields + 1, (0, 0))[1]
+                ends[at][fields + 1] = stop, ways + others
+    if width not in ends[0]:
+        return None, 0
+    joined, at = list[str](), 0
+    while at < len(row):
+        stop, _ = ends[at][width - len(joined)]
+        joined.append(",".join(cell.strip() for cell in row[at:stop]))
+        at = stop
+    return joined, ends[0][width][1]

@@ -16,7 +16,6 @@ from extractbench_nb.construction.table_rules import (
     TableRules,
     is_absent,
     number_of,
-    released_similarity,
     text_key,
 )
 from extractbench_nb.core.text import (
@@ -270,7 +269,6 @@ def strict_verdicts(
     questions: Sequence[TextPair],
     columns: Sequence[ColumnMatch],
     numeric: Sequence[str],
-    rules: TableRules,
     asker: Asker,
 ) -> list[CellVerdict]:
     """Judge cells of matched rows, each pair of texts once; the judge is asked all together."""
@@ -278,9 +276,8 @@ def strict_verdicts(
     known: dict[TextPair, CellVerdict] = {}
     asked: list[TextPair] = []
     for question in dict.fromkeys(questions):
-        column, gold, predicted = question
-        verdict = _of_absent(partner[column], gold, predicted)
-        verdict = verdict or _by_rules(column, gold, predicted, numeric, rules)
+        name, gold, predicted = question
+        verdict = _by_rules(partner[name], gold, predicted, is_numeric=name in numeric)
         if verdict is None:
             asked.append(question)
         else:
@@ -296,38 +293,24 @@ def strict_verdicts(
     return [known[question] for question in questions]
 
 
-def _of_absent(column: ColumnMatch, gold: str, predicted: str) -> CellVerdict | None:
-    """Judge a cell that one side lacks, or whose column the prediction lacks; None for others."""
+def _by_rules(
+    column: ColumnMatch, gold: str, predicted: str, *, is_numeric: bool
+) -> CellVerdict | None:
+    """Judge a cell by rules; None where the judge is to decide."""
     nothing = is_absent(gold), is_absent(predicted)
     if column.status == "judge_error":
         return _OPEN_COLUMN
     if column.predicted is None:
         return _NO_COLUMN[nothing[0]]
-    return _NULLS.get(nothing)
-
-
-def _by_rules(
-    column: str, gold: str, predicted: str, numeric: Sequence[str], rules: TableRules
-) -> CellVerdict | None:
-    """Judge two texts by rules; None where the judge is to decide."""
+    if nothing in _NULLS:
+        return _NULLS[nothing]
     if gold.strip() == predicted.strip():
         return CellVerdict("correct", 1.0, "identical", 1.0)
-    one, other = number_of(gold, column), number_of(predicted, column)
+    one, other = (number_of(text, str(column.gold)) for text in (gold, predicted))
     if one is not None and other is not None:
-        is_equal = one == other
-        if rules.numeric_tolerance and not is_equal:
-            allowed = rules.numeric_tolerance + 1e-5 * abs(float(other))
-            is_equal = abs(float(one) - float(other)) <= allowed
-        return _NUMBERS[is_equal]
+        return _NUMBERS[one == other]
     if text_key(gold) == text_key(predicted):
         return CellVerdict("correct", 1.0, "normalised", 1.0)
-    if one is not None and column in numeric:
+    if one is not None and is_numeric:
         return CellVerdict("incorrect", 0.0, "not_a_number")
-    if rules.cells == "judge":
-        return None
-    if rules.cells == "exact":
-        return CellVerdict("incorrect", 0.0, "text_differs")
-    alike = released_similarity(gold, predicted)
-    passes = round(alike) >= rules.threshold
-    outcome = "correct" if passes else "incorrect"
-    return CellVerdict(outcome, float(passes), "similarity", alike / 100)
+    return None

@@ -223,7 +223,7 @@ def _compare_optimally(tables: Tables, rules: TableRules, asker: Asker) -> Parts
         rows = [RowMatch(n, None, "missed") for n in range(ours.size)]
 
     def judged(pairs: Sequence[TextPair]) -> list[CellVerdict]:
-        return strict_verdicts(pairs, columns, tables.numeric, rules, asker)
+        return strict_verdicts(pairs, columns, tables.numeric, asker)
 
     cells = cell_rows(tables, columns, rows, rules, judged)
     return Parts(columns, rows, cells, ratios_of(tables, columns, rows, cells, rules), notes)
@@ -419,22 +419,20 @@ def _frame(given: Any, reading: Reading) -> pd.DataFrame | None:
 
 def _texts(frame: pd.DataFrame | None, names: Sequence[str], numbers: set[str]) -> Reading:
     """Write the values of columns as texts: of several of one name the first; truths as numbers."""
-    if frame is None:
-        return Reading({}, 0)
-    columns = {}
-    for name in dict.fromkeys(names):
+    columns: dict[str, list[str]] = {}
+    for name in names if frame is not None else ():
         if name in frame.columns:
             column: Any = frame[name]
             column = column if column.ndim == 1 else column.iloc[:, 0]
-            texts = [
-                str(int(value) if isinstance(value, bool) and name in numbers else value).strip()
-                for value in column.tolist()
-            ]
-            is_missing = column.isna().tolist()
             columns[name] = [
-                "" if missing else text for text, missing in zip(texts, is_missing, strict=True)
+                ""
+                if is_missing
+                else str(
+                    int(value) if isinstance(value, bool) and name in numbers else value
+                ).strip()
+                for value, is_missing in zip(column.tolist(), column.isna(), strict=True)
             ]
-    return Reading(columns, len(frame))
+    return Reading(columns, 0 if frame is None else len(frame))
 
 
 def _problems(gold: pd.DataFrame, predicted: pd.DataFrame, keys: Sequence[str]) -> Iterator[Note]:

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +18,6 @@ from extractbench_nb.construction.evaluations import (
     Scored,
     TableEvaluations,
 )
-from extractbench_nb.construction.table_comparison import TableComparison
 from extractbench_nb.construction.table_dataset import TableDataset, TableTask, answers_in, load
 from extractbench_nb.construction.table_rules import TableRules, rules_of
 from extractbench_nb.core.frames import as_pandas
@@ -34,16 +32,10 @@ from extractbench_nb.core.text import (
 from extractbench_nb.errors import DatasetError, InputError
 from extractbench_nb.judges import Answering, Unparsable, message, quoted
 from extractbench_nb.runs import Run, frame_of_outputs, is_run
-from extractbench_nb.support.concurrency import (
-    progress_bar,
-    run_anywhere,
-    worker_count,
-    worker_pool,
-)
+from extractbench_nb.support.concurrency import progress_bar, run_anywhere
 from extractbench_nb.support.files import read_text
 from extractbench_nb.support.model_json import json_objects
 
-_CHUNK = 16
 _TEXT_FILES = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl")
 #: Columns of a `Run` that are kept.
 _OF_RUNS = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_seconds")
@@ -60,14 +52,13 @@ class _Answer(NamedTuple):
     query: str
 
 
-def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
+def evaluate_tables(
     runs: Any,
     *,
     dataset: TableDataset | str | os.PathLike[str] | None = None,
     judge: str | Judge = "offline",
     profile: str | TableRules = "strict",
     quality: str | Judge | None = None,
-    n_jobs: int = 1,
     progress: bool = True,
 ) -> TableEvaluations:
     """Compare the answers of many runs with the gold tables of a dataset.
@@ -87,9 +78,6 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
         A model that rates each answer by intent, columns, content and format, 0 to 100, as AOE
         does. The ratings have their own columns and enter no other score. By default there are
         none.
-    n_jobs : int, optional
-        Number of worker processes; -1 for one per processor. They take about two seconds to start.
-        A judge that is a model runs in this process, so that its budget holds.
     progress : bool, optional
         Whether to show a progress bar.
 
@@ -117,23 +105,14 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     """
     rules, chosen = rules_of(profile), choose_judge(judge)
     rater = None if quality is None else quality_judge(quality)
-    workers = worker_count(n_jobs)
-    is_offline = isinstance(chosen, OfflineJudge)
-    if not is_offline:
+    if not isinstance(chosen, OfflineJudge):
         check_judge(chosen, {})
     answers = _read(runs, dataset, rules)
-    task = partial(_compared, chosen, rules)
-    bar = partial(
-        progress_bar, shown=progress, total=len(answers), unit="table", desc="compare tables"
-    )
-    if workers > 1 and is_offline and len(answers) > _CHUNK:
-        with worker_pool(min(workers, -(-len(answers) // _CHUNK)), __name__) as pool:
-            found = list(bar(pool.map(task, answers, chunksize=_CHUNK)))
-    else:
-        found = list(bar(map(task, answers)))
     scored: Sequence[Scored] = [
-        Scored(comparison, answer.labels, answer.extras)
-        for comparison, answer in zip(found, answers, strict=True)
+        _scored(chosen, rules, answer)
+        for answer in progress_bar(
+            answers, shown=progress, total=len(answers), unit="table", desc="compare tables"
+        )
     ]
     if rater is not None:
         scored = _rated(rater, scored, answers)
@@ -148,13 +127,13 @@ def evaluate_tables(  # noqa: PLR0913 - one flat call, as `evaluate_runs`
     return TableEvaluations(tuple(scored), meta)
 
 
-def _compared(judge: Judge, rules: TableRules, answer: _Answer) -> TableComparison:
+def _scored(judge: Judge, rules: TableRules, answer: _Answer) -> Scored:
     run, document = answer.labels["run"], answer.labels["document"]
     try:
         found = compare(answer.gold, answer.predicted, judge=judge, profile=rules, **answer.roles)
     except InputError as error:
         raise InputError(f"run {run!r}, table {document!r}: {error}") from error
-    return found.labelled(run=run, document=document)
+    return Scored(found.labelled(run=run, document=document), answer.labels, answer.extras)
 
 
 # --- input --------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from extractbench_nb.support.folding import is_placeholder
 #: The score of a judge from which two texts mean the same.
 PASS_MARK = 0.7
 #: Rules with few values: ways of matching rows, and of comparing cells that are not numbers.
-_ALLOWED = {"rows": ("optimal", "exact", "llm_assisted"), "cells": ("judge", "exact", "fuzzy")}
+_ALLOWED = {"rows": ("exact", "llm_assisted"), "cells": ("judge", "exact", "fuzzy")}
 #: What to use for profiles of earlier versions.
 _FORMER = {"aoe-282e688d": "'aoe'", "aoe-readme": "'strict', or 'aoe' for AOE's own numbers"}
 
@@ -61,11 +61,10 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
     **changes : object
         ``threshold``: similarity, 0 to 100, from which keys match, and cells if they are compared
         by ``"fuzzy"``; above 100 none are similar, as in AOE's code without its optional library.
-        ``cells``: comparison of cells that are not numbers, ``"judge"``,
-        ``"exact"`` or ``"fuzzy"``. ``numeric_tolerance``: absolute; 1e-5 of the predicted number is
-        added to it if it is not 0.
         Under ``aoe`` also ``rows``: ``"llm_assisted"`` (in the order of the file) or ``"exact"`` (a
-        join of the keys); ``key_suffix``: an ending that is removed from predicted keys;
+        join of the keys); ``cells``: comparison of cells that are not numbers, ``"judge"``,
+        ``"exact"`` or ``"fuzzy"``; ``numeric_tolerance``: absolute, 1e-5 of the predicted number is
+        added to it; ``key_suffix``: an ending that is removed from predicted keys;
         ``failure_score``: the score of a cell whose judge fails.
 
     Returns
@@ -93,12 +92,14 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
     else:
         raise InputError(f"unknown profile {profile!r}; {nearest(profile, PROFILES)}")
     names = [rule.name for rule in fields(TableRules) if rule.name != "name"]
+    if not rules.released:
+        names = ["threshold"]
     for name in changes:
         if name not in names:
-            raise InputError(f"unknown rule {name!r}; {nearest(name, names)}")
+            raise InputError(f"{rules.name!r} has no rule {name!r}; {nearest(name, names)}")
     rules = replace(rules, **changes)
     for name, allowed in _ALLOWED.items():
-        if getattr(rules, name) not in allowed:
+        if rules.released and getattr(rules, name) not in allowed:
             raise InputError(f"{name} is {getattr(rules, name)!r}; expected one of {allowed}")
     threshold: object = rules.threshold
     if not isinstance(threshold, int | float) or not threshold >= 0:
@@ -306,7 +307,7 @@ def propose_keys(
     texts = {name: [text_key(text) for text in column] for name, column in gold.items()}
     known = {column_key(name) for name in predicted}
 
-    def rank(name: str) -> tuple[int | str, ...]:
+    def rank(name: str) -> tuple[Any, ...]:
         """Rank a column, the likeliest first: unique, in both tables, named so, a text, short."""
         column, plain = gold[name], column_key(name)
         filled = {key for key, text in zip(texts[name], column, strict=True) if not is_absent(text)}
@@ -324,20 +325,22 @@ def propose_keys(
         )
 
     ranks = sorted(map(rank, gold))
-    names = [str(found[-1]) for found in ranks]
-    labels = []  # columns in both tables that do not hold amounts
-    for _, is_unknown, is_number, *_, name in ranks:
-        is_year = any(word in column_key(str(name)) for word in _SECOND_HINTS)
-        if not (is_unknown and known) and (is_year or not is_number):
-            labels.append(str(name))
+    names = [name for *_, name in ranks]
+    labels = [  # columns in both tables that do not hold amounts
+        name
+        for _, is_unknown, is_amount, _, is_no_second, _, name in ranks
+        if not (is_unknown and known) and not (is_amount and is_no_second)
+    ]
+    is_unique = {name: not repeats for repeats, *_, name in ranks}
     for pool in (labels, names):
-        single = next((str(found[-1]) for found in ranks if not found[0] and found[-1] in pool), "")
-        if single:
+        single = next(filter(is_unique.get, pool), None)
+        if single is not None:
             why = f"{single!r} has {rows} different values" if rows else f"{single!r} by its name"
             return [single], f"{why} and is the likeliest by name and content"
-        for size in range(2, min(_MOST_PAIRED, len(pool)) + 1):
-            for n in range(size - 1):
-                pair = [pool[n], pool[size - 1]]
-                if len(set(zip(*(texts[name] for name in pair), strict=True))) == rows:
-                    return pair, f"no column alone names the rows; {pair} do so together"
+        for second, first in (
+            (n, m) for at, n in enumerate(pool[:_MOST_PAIRED]) for m in pool[:at]
+        ):
+            if len(set(zip(texts[first], texts[second], strict=True))) == rows:
+                pair = [first, second]
+                return pair, f"no column alone names the rows; {pair} do so together"
     return names[:1], f"no columns tell all rows apart; {names[0]!r} comes closest"

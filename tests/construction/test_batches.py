@@ -193,15 +193,6 @@ def test_aoe_records(tmp_path: Path) -> None:
     assert found.summary["documents"].tolist() == [2, 2]
 
 
-def test_worker_processes_give_the_same() -> None:
-    runs = pd.concat([frame().assign(run=str(n)) for n in range(5)]).drop_duplicates(
-        ["run", "table"]
-    )
-    one, two = (evaluate_tables(runs, dataset=tables(), n_jobs=n, progress=False) for n in (1, 2))
-    pd.testing.assert_frame_equal(one.summary, two.summary)
-    pd.testing.assert_frame_equal(one.fields, two.fields)
-
-
 def test_folders(tmp_path: Path, sample: TableEvaluations) -> None:
     root = load().root
     from_root = evaluate_tables(str(root), progress=False)
@@ -232,7 +223,6 @@ def test_folders(tmp_path: Path, sample: TableEvaluations) -> None:
         (frame(), {"profile": "stric"}, "did you mean 'strict'"),
         (frame(), {"judge": "offlin"}, "offline"),
         (frame(), {"quality": "offline"}, "expected a model"),
-        (frame(), {"n_jobs": 0}, "n_jobs is 0"),
         (3, {}, "expected a DataFrame"),
     ],
 )

@@ -335,10 +335,12 @@ def test_gold_must_be_a_table() -> None:
 
 
 def test_rules() -> None:
-    with pytest.raises(InputError, match="unknown rule 'row'; did you mean 'rows'"):
-        rules_of("strict", row="exact")
+    with pytest.raises(InputError, match="'aoe' has no rule 'row'; did you mean 'rows'"):
+        rules_of("aoe", row="exact")
+    with pytest.raises(InputError, match="'strict' has no rule 'rows'; expected threshold"):
+        rules_of("strict", rows="exact")
     with pytest.raises(InputError, match="cells is 'maybe'"):
-        rules_of("strict", cells="maybe")
+        rules_of("aoe", cells="maybe")
 
 
 def test_the_result_is_complete() -> None:

@@ -237,7 +237,7 @@ def test_ratings(server: LLMServer, judge: LLMJudge, reply: str) -> None:
 
 def test_a_model_judges_the_cells(server: LLMServer, judge: LLMJudge) -> None:
     server.respond = lambda _: answer(0.0)
-    found = evaluate_tables("sample", judge=judge, n_jobs=2, progress=False)
+    found = evaluate_tables("sample", judge=judge, progress=False)
     assert len(server.requests) == len(found.judge_calls) > 0
     assert found.by_run["llm_calls"].sum() == len(found.judge_calls)
     server.respond = lambda _: failure(500, "down")
