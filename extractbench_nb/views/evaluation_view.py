@@ -234,12 +234,11 @@ def _rules(rules: pd.DataFrame) -> Node | None:
 
 def _warnings(warnings: pd.DataFrame) -> Node | None:
     """List warnings, equal ones once."""
-    alike = warnings.groupby(["side", "kind", "message"], sort=False)["path"]
+    paths = warnings.groupby(["side", "kind", "message"], sort=False)["path"]
+    alike = paths.agg(["first", "size"]).reset_index()
     rows = [
         (side, kind, f"{path} and {n - 1:,} more" if n > 1 else path, message)
-        for (side, kind, message), path, n in zip(
-            alike.groups, alike.first(), alike.size(), strict=True
-        )
+        for side, kind, message, path, n in alike.to_numpy().tolist()
     ]
     title = plural(len(warnings), "warning")
     return _folded(title, ("side", "kind", "path", "message"), rows, "warnings")

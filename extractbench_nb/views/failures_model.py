@@ -708,7 +708,7 @@ def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], l
         gold, predicted = (alone(v, s) for v, s in zip(values, states, strict=True))
         return gold, predicted, False
     room = 2 * limit if states == ["present", "present"] else limit
-    return *beside(*values, states, limit=limit), longest <= room
+    return *beside(row["gold"], row["predicted"], states, limit=limit), longest <= room
 
 
 def evaluation_of(source: Any, run: str, document: str) -> Evaluation | TableComparison | None:

@@ -474,7 +474,7 @@ class ObjectsView(View):
 
     def _history(self) -> Node:
         board = self._board
-        body = []
+        body: list[Node] = []
         for number, step, action, reason, rows, columns in board.changes[:_MOST_CHANGES]:
             one = None if number is None else board.detected.get(number)
             name = "" if number is None else str(number)

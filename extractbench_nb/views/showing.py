@@ -141,7 +141,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
         from extractbench_nb.views.tables_view import TableView
 
         return TableView(subject)
-    others = Table | Canonical | TableScores | TableImages | pd.DataFrame | list | tuple
+    others: Any = Table | Canonical | TableScores | TableImages | pd.DataFrame | list | tuple
     if isinstance(as_pandas(subject), others):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "

@@ -162,7 +162,7 @@ def test_keys_walk_open_and_close(notebook: Notebook) -> None:
 
 def test_one_key_press_enters_the_list_and_leaves_it(notebook: Notebook) -> None:
     out = notebook.output(0)
-    out.get_by_role("button", name="score").focus()
+    out.get_by_role("button", name="Next rows").focus()
     notebook.page.keyboard.press("Tab")
     entered = out.locator('tbody [data-item][tabindex="0"]')
     expect(entered).to_be_focused()

@@ -118,7 +118,7 @@ def test_hostile_text_stays_text(attack: str, tmp_path: Path, open_file: Any) ->
     assert not [name for name in page.evaluate(handlers) if name.startswith("on")]
     shown = page.inner_text("body")
     if attack.isprintable():
-        assert shown.count(attack) > 40
+        assert shown.count(attack) > 30
     else:
         assert "<b>bold</b>" in shown
         assert not re.search("[\x00\x1b\u202e\u2066\ud800]", shown)
@@ -173,10 +173,10 @@ def test_light_and_dark_differ_and_are_drawn(plain_page: Path, open_file: Any) -
 
 def test_without_javascript(plain_page: Path, open_file: Any) -> None:
     opened = open_file(plain_page, java_script_enabled=False)
-    folded = opened.page.locator("section[aria-labelledby=coverage] details").first
-    summary, cell = folded.locator("summary"), folded.locator("li code").first
+    folded = opened.page.query_selector("details:not([open])")
+    cell = folded.query_selector(":scope > :not(summary)")
     assert not cell.is_visible()
-    summary.click()
+    folded.query_selector("summary").click()
     assert cell.is_visible()
     opened.check()
 
@@ -239,6 +239,6 @@ def test_names_for_those_who_do_not_see(sample: Path, open_file: Any) -> None:
 def test_print_shows_what_is_folded(plain_page: Path, open_file: Any) -> None:
     page = open_file(plain_page).page
     page.emulate_media(media="print")
-    cell = page.locator("section[aria-labelledby=coverage] details li code").first
+    cell = page.locator("details:not([open]) > :not(summary)").first
     assert cell.bounding_box()["height"] > 0
     assert page.locator("nav").bounding_box() is None
