@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import fmean, median_low
@@ -61,18 +62,7 @@ class FieldJudge:
         self._check(params)
 
     def for_document(self, gold: Any, predicted: Any) -> Self:
-        """Return the judge for one evaluation; recorded reports belong to certain documents.
-
-        Parameters
-        ----------
-        gold, predicted : object
-            The two documents.
-
-        Returns
-        -------
-        Self
-            With the same name.
-        """
+        """Return the judge for one evaluation; recorded reports belong to certain documents."""
         return self._for_document(gold, predicted)
 
     async def ask(self, question: Question) -> Verdict:
@@ -152,8 +142,6 @@ async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[VerdictOrError
     A result that is not a verdict gives a `JudgeError`. An `UnavailableError` is raised.
     """
     outcomes: list[VerdictOrError] = []
-    import asyncio
-
     for result in await asyncio.gather(*asks, return_exceptions=True):
         if isinstance(result, Exception) and not isinstance(result, UnavailableError):
             outcomes.append(result)

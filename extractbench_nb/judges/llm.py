@@ -61,6 +61,15 @@ class ModelJudge(FieldJudge):
     #: The judge of what was not recorded.
     _otherwise: Judge | None = None
 
+    @property
+    def otherwise(self) -> Judge | None:
+        """The judge of what was not recorded."""
+        return self._otherwise
+
+    def replaced(self, otherwise: Judge) -> Self:
+        """Return the same judge with another judge for what was not recorded."""
+        return self._with(_otherwise=otherwise)
+
     async def _answer(self, asked: Asked) -> JudgeCall:
         """Find an answer that can be read, or raise `JudgeError`."""
         raise NotImplementedError
@@ -69,23 +78,7 @@ class ModelJudge(FieldJudge):
         self.settings_for(params)
 
     def settings_for(self, params: Mapping[str, Any] = NO_PARAMS) -> Settings:
-        """Return the settings for a field.
-
-        Parameters
-        ----------
-        params : mapping, optional
-            The params of the field.
-
-        Returns
-        -------
-        Settings
-            The judge's own, with the params applied.
-
-        Raises
-        ------
-        ConfigError
-            A param cannot be used.
-        """
+        """Return the judge's settings, with the params of a field applied."""
         return self._settings.for_field(params)
 
     async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
@@ -154,28 +147,8 @@ class ModelJudge(FieldJudge):
     ) -> tuple[Any, JudgeCall]:
         """Ask the model any question, with the cache, limits, retries and budget of `ask`.
 
-        Parameters
-        ----------
-        messages : sequence of dict
-            ``role`` and ``content`` of each; without lone surrogates.
-        read : callable
-            Parses the text of an answer, or raises `Unparsable`; the model is then asked again.
-        schema : mapping
-            JSON Schema of the answer.
-        params : mapping, optional
-            Params of a field.
-        sample : int, optional
-            Which of several answers to the same question.
-
-        Returns
-        -------
-        tuple of (object, JudgeCall)
-            What `read` returned, and the call.
-
-        Raises
-        ------
-        JudgeError
-            See `ask`.
+        `read` parses the text of an answer, or raises `Unparsable`; the model is then asked again.
+        `schema` is the JSON Schema of the answer. Returns what `read` returned, and the call.
         """
         asked = Asked(self.settings_for(params), tuple(messages), read, schema, True, sample)
         other: Any = self._otherwise

@@ -332,13 +332,7 @@ def _cut(text: str, most: int) -> str:
 def read_pairs(
     text: str | None, gold: Collection[int], predicted: Collection[int]
 ) -> list[tuple[int, int]]:
-    """Read which items belong together, and check it against what was shown.
-
-    Examples
-    --------
-    >>> read_pairs('{"pairs": [[0, 2]], "missed_gold": [1]}', range(2), range(3))
-    [(0, 2)]
-    """
+    """Read which items belong together, and check it against what was shown."""
     found = [value for value in objects(text) if isinstance(value.get("pairs"), list)]
     if not found:
         raise Unparsable('it holds no JSON object with a list "pairs"')

@@ -124,19 +124,17 @@ class RehearsedAligner(LLMAligner):
     def __init__(self, aligner: LLMAligner, notes: Notes, profile: Profile) -> None:
         self._asking = cast("Judge", aligner.judge)
         self._notes = notes
-        self._options = {
-            "max_prompt_tokens": aligner.max_prompt_tokens,
-            "candidates": aligner.candidates,
-        }
         noting: Any = rehearsing(self._asking, notes)
-        super().__init__(noting, **self._options)
+        most, candidates = aligner.max_prompt_tokens, aligner.candidates
+        super().__init__(noting, max_prompt_tokens=most, candidates=candidates)
         self._optimal = OptimalAligner.offline(profile)
 
     async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
         """Note the questions that have no answer in the cache, and align without a model."""
         of_array = Notes([], self._notes.asked, self._notes.unknown)
         noting: Any = rehearsing(self._asking, of_array)
-        aligner = LLMAligner(noting, **self._options)
+        limits = {"max_prompt_tokens": self.max_prompt_tokens, "candidates": self.candidates}
+        aligner = LLMAligner(noting, **limits)
         try:
             return await aligner.align(node, gold, predicted)  # as far as answers are cached
         except JudgeError:

@@ -287,26 +287,6 @@ class ReplayJudge(ModelJudge):
         other = "" if self._otherwise is None else f", else {self._otherwise.name}"
         return f"replay({self._settings.model}{other})"
 
-    @property
-    def otherwise(self) -> Judge | None:
-        """The judge of what was not recorded."""
-        return self._otherwise
-
-    def replaced(self, otherwise: Judge) -> ReplayJudge:
-        """Return the same judge with another judge for what was not recorded.
-
-        Parameters
-        ----------
-        otherwise : Judge
-            The judge of what was not recorded.
-
-        Returns
-        -------
-        ReplayJudge
-            A judge of the same recording.
-        """
-        return self._with(_otherwise=otherwise)
-
     def _for_document(self, gold: Any, predicted: Any) -> Self:
         other = self._otherwise
         hashes = (_hash(gold), _hash(predicted)) if self._reports else (None, None)

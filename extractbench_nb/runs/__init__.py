@@ -28,8 +28,6 @@ from extractbench_nb.runs.dataset_statistics import shipped_frame as shipped_fra
 from extractbench_nb.runs.dataset_statistics import shipped_rows as shipped_rows
 from extractbench_nb.runs.dataset_statistics import shipped_schemas as shipped_schemas
 from extractbench_nb.runs.dataset_statistics import shipped_statistics as shipped_statistics
-from extractbench_nb.runs.dataset_statistics import shipped_table as shipped_table
-from extractbench_nb.runs.estimate import CostEstimate as CostEstimate
 from extractbench_nb.runs.estimate import estimate_cost
 from extractbench_nb.runs.evaluate import evaluate_runs as evaluate_runs
 from extractbench_nb.runs.evaluate import load_evaluations as load_evaluations
@@ -52,8 +50,6 @@ from extractbench_nb.runs.inputs import read_bytes as read_bytes
 from extractbench_nb.runs.inputs import read_output as read_output
 from extractbench_nb.runs.inputs import scoring_digest as scoring_digest
 from extractbench_nb.runs.outputs import FAILURES as FAILURES
-from extractbench_nb.runs.outputs import ParsedOutput as ParsedOutput
-from extractbench_nb.runs.outputs import Repaired as Repaired
 from extractbench_nb.runs.outputs import frame_of_outputs as frame_of_outputs
 from extractbench_nb.runs.outputs import parse_output, repair_output
 from extractbench_nb.runs.outputs import predictions as predictions

@@ -269,11 +269,9 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
         error = ("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
     if completion.text is not None and len(completion.text) <= _LONGEST:
         raw = _without_keys(completion.text)
+    reported = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd")
     meta = {
-        "finish_reason": completion.finish_reason,
-        "prompt_tokens": completion.prompt_tokens,
-        "completion_tokens": completion.completion_tokens,
-        "cost_usd": completion.cost_usd,
+        **{name: getattr(completion, name) for name in reported},
         "raw_characters": None if raw is None else len(raw),
         "latency_seconds": round(time.perf_counter() - begun, 3),
         "error": None if error is None else {"reason": error[0], "message": error[1]},

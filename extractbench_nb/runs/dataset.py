@@ -81,8 +81,6 @@ def missing_files(root: Path) -> list[str]:
 
 LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "COPYING")
 _LONGEST = 200
-
-
 GOLD_SUFFIX = ".gold.json"
 SCHEMA_SUFFIX = "-schema.json"
 #: Accepted alternatives, one of both.

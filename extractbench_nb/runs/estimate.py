@@ -66,12 +66,6 @@ class CostEstimate(TextCard, DescribedFrames):
 
     Attributes
     ----------
-    calls : pandas.DataFrame
-        One row per call.
-    summary : pandas.Series
-        Totals over all calls.
-    by_field : pandas.DataFrame
-        Totals for each field, metric and model.
     unknown : tuple of str
         Names of judges whose requests cannot be predicted; the estimate does not include them.
     """

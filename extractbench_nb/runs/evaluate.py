@@ -282,17 +282,16 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
 
 
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
+    if save_to is None and resume is None:
+        return None
     if save_to is not None and resume is not None:
         raise InputError("save_to and resume are both set; pass resume alone")
-    if save_to is not None or resume is not None:
-        needs("pyarrow.parquet", "batch")
+    needs("pyarrow.parquet", "batch")
     if save_to is not None:
         refuse_occupied(Path(save_to), "save_to")
-        return Path(save_to)
-    if resume is not None:
-        refuse_unfinishable(Path(resume))
-        return Path(resume)
-    return None
+    else:
+        refuse_unfinishable(Path(str(resume)))
+    return Path(str(save_to or resume))
 
 
 def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,11 +104,6 @@ def _check_mode(settings: Settings, *, structured: bool) -> None:
         )
 
 
-@client_errors()
-def _takes_files(model: str) -> bool:
-    return bool(litellm().utils.supports_pdf_input(model))
-
-
 def _file_tokens(path: Path, model: str) -> int:
     """Return an upper bound of the tokens billed for a PDF: its text, and an image per page."""
     per_page = _PER_PAGE_OF_MINI if "gpt-4o-mini" in model else _PER_PAGE
@@ -364,7 +359,9 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     sent_as = document_input
     if sent_as == "auto":  # as in the run that is resumed, or as the model takes it
         stored = begun.description.get("document_input") if begun else None
-        sent_as = str(stored or ("file" if _takes_files(model) else "text"))
+        with client_errors():
+            takes_files = stored or litellm().utils.supports_pdf_input(model)
+        sent_as = str(stored or ("file" if takes_files else "text"))
     description = describe_run(
         "extraction",
         model,

@@ -342,12 +342,12 @@ class Run(TextCard):
         folder = RunFolder.open(self.folder)
         description = folder.description
         run = folder.path.resolve().name
-        rows = []
+        records = []
         for document in folder.documents:
             details = description.get("documents", {}).get(document) or {}
             raw, meta = folder.read(document)
             error = meta.get("error") or {}
-            cells = meta | {
+            own = {
                 "run": run,
                 "document": document,
                 "domain": details.get("domain") or None,
@@ -358,9 +358,9 @@ class Run(TextCard):
                 "raw": raw,
                 "meta": meta,
             }
-            rows.append([cells.get(name) for name in RUN_OUTPUT_COLUMNS.names])
-        rows.sort(key=lambda row: (row[2] or "", row[3] or "", row[1]))
-        return RUN_OUTPUT_COLUMNS.from_rows(rows)
+            records.append(meta | own)
+        records.sort(key=lambda row: (row["domain"] or "", row["schema"] or "", row["document"]))
+        return RUN_OUTPUT_COLUMNS.from_records(records)
 
     @property
     def unasked(self) -> list[str]:

@@ -384,7 +384,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     dataset = documents_of(dataset)
     listing = {str(row["document"]): row for row in dataset.documents.to_dict("records")}
     allowed: dict[str, Conformance] = {}
-    rows: list[list[Any]] = []
+    records: list[dict[str, Any]] = []
     metas = frame["meta"] if "meta" in frame.columns else [None] * len(frame)
     for run, name, source, about in zip(
         frame["run"], frame["document"], frame["raw"], metas, strict=True
@@ -399,7 +399,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
         raw = _raw(source)
         found = read_output(raw, meta, allowed[document])
         length = len(raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw or "")
-        cells = vars(found) | {
+        own = {
             "run": str(run),
             "document": document,
             "domain": domain,
@@ -409,8 +409,8 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
             "finish_reason": meta.get("finish_reason"),
             "raw": raw,
         }
-        rows.append([cells[name] for name in ATTEMPT_COLUMNS.names])
-    return ATTEMPT_COLUMNS.from_rows(rows)
+        records.append(vars(found) | own)
+    return ATTEMPT_COLUMNS.from_records(records)
 
 
 def frame_of_outputs(outputs: Any) -> pd.DataFrame:

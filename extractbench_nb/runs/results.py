@@ -102,10 +102,6 @@ class FolderSource:
                     shutil.copyfile(source, target)
                 self._refuse_other(source, _digest_of(target, source))
 
-    def has_rules(self) -> bool:
-        """Whether the outcomes of rules are stored."""
-        return BATCH_RULES.name in read_description(self.folder)
-
     def _refuse_other(self, path: Path, digest: str | None) -> None:
         if digest == self.digest:
             return
@@ -161,10 +157,8 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 _MOST_RUNS = 20
-_MOST_NAMES = 3
 _LONGEST = 40
 _SCORES = ("pass_rate", "overall_score", "field_score")
-_COUNTED = ("run", "document", "output")
 
 
 def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
@@ -173,16 +167,8 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
     if invalid:
         notes.append(f"{plural(invalid, 'output')} invalid; none of the fields counts as passed")
     if len(missing):
-        pairs = missing[["run", "document"]].head(_MOST_NAMES).itertuples(index=False, name=None)
-        first = "; ".join(
-            f"run {one_line(run, _LONGEST)}, document {one_line(name, _LONGEST)}"
-            for run, name in pairs
-        )
-        more = "; …" if len(missing) > _MOST_NAMES else ""
-        notes.append(
-            f"{plural(len(missing), 'output')} that other runs have are missing and not in any "
-            f"mean: {first}{more}; .missing has them"
-        )
+        lacking = f"{plural(len(missing), 'output')} that other runs have are missing"
+        notes.append(f"{lacking} and not in any mean; .missing has them")
     errors = int(by_run["judge_errors"].sum())
     if errors:
         notes.append(f"{plural(errors, 'field')} without a verdict: pass_rate is a lower bound")
@@ -191,14 +177,6 @@ def _notes(by_run: pd.DataFrame, missing: pd.DataFrame) -> list[str]:
         cost = by_run["llm_cost_usd"].sum(skipna=False)
         notes.append(f"{plural(calls, 'model call')}, {dollars(cost)} at list prices")
     return notes
-
-
-def _number(score: Any) -> str:
-    return "n/a" if pd.isna(score) else ratio_text(score)
-
-
-#: A sum that is missing if any of its values is missing.
-_strict_sum = partial(pd.Series.sum, skipna=False)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -274,7 +252,9 @@ class Evaluations(TextCard, DescribedFrames):
         checked = self._rules()
         if checked is not None:
             return checked.frame()
-        if isinstance(self._source, FolderSource) and self._source.has_rules():
+        if isinstance(self._source, FolderSource) and BATCH_RULES.name in read_description(
+            self._source.folder
+        ):
             return self._frame(BATCH_RULES.name)
         if RULES and self._plan is None:
             raise InputError(
@@ -299,8 +279,9 @@ class Evaluations(TextCard, DescribedFrames):
         """One row per run, in the order of the runs."""
         summary = self.summary
         groups = summary.groupby("run", sort=False)
+        strict_sum = partial(pd.Series.sum, skipna=False)  # missing if any value is missing
         how: dict[str, Any] = {
-            c.name: "mean" if c.name in UNITS else _strict_sum if c.nullable else "sum"
+            c.name: "mean" if c.name in UNITS else strict_sum if c.nullable else "sum"
             for c in BY_RUN.columns
             if c.name in Evaluation.spec("summary").names
         }
@@ -448,7 +429,10 @@ class Evaluations(TextCard, DescribedFrames):
         width = max(map(len, names), default=0)
         lines = [self._title()]
         for run, row in zip(names, shown.to_dict("records"), strict=True):
-            scores = " · ".join(f"{score} {_number(row[score])}" for score in _SCORES)
+            scores = " · ".join(
+                f"{name} {'n/a' if pd.isna(row[name]) else ratio_text(row[name])}"
+                for name in _SCORES
+            )
             counts = [plural(row["documents"], "document")]
             counts.extend(f"{row[name]} {name}" for name in ("invalid", "missing") if row[name])
             lines.append(f"{run:<{width}}  {scores} · {', '.join(counts)}")
@@ -457,5 +441,7 @@ class Evaluations(TextCard, DescribedFrames):
         return "\n  ".join([*lines, *_notes(by_run, self.missing)])
 
     def _title(self) -> str:
-        counts = ", ".join(plural(self._meta[f"{noun}s"], noun) for noun in _COUNTED)
+        counts = ", ".join(
+            plural(self._meta[f"{noun}s"], noun) for noun in ("run", "document", "output")
+        )
         return f"Evaluations ({one_line(self._meta['profile'], _LONGEST)}): {counts}"

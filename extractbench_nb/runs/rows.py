@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -193,20 +193,26 @@ def part_frame(spec: FrameSpec, outputs: Iterable[tuple[tuple[Any, ...], Columns
     return spec.build(dict(zip(spec.names, frame_cells, strict=True)))
 
 
-def _restored(column: Column, cells: Sequence[Any], values: dict[str, Any]) -> Sequence[Any]:
+def _restored(column: Column, cells: Sequence[Any], values: dict[Any, Any]) -> Sequence[Any]:
     """Restore values; equal texts and scalars share one object, containers do not."""
     if column.dtype == "string":
         return [values.setdefault(cell, cell) for cell in cells]
     if column.dtype != "object":
         return cells
-    restore, restored = _restorer(column), []
+    restored, is_tuple = [], column.name in _TUPLES
     for text in cells:
-        if text is not None and text not in values:
-            values[text] = restore(text)
-        value = None if text is None else values[text]
-        restored.append(json.loads(value) if type(value) is _Container else value)
+        if text is not None and text[0] in "[{" and not is_tuple:
+            restored.append(json.loads(text))
+            continue
+        if text not in values:
+            value: Any = None if text is None else json.loads(text)
+            values[text] = tuple(value) if is_tuple else value
+        restored.append(values[text])
     return restored
 
+
+#: Columns of values that are tuples.
+_TUPLES = ("failed_fields", "paths_gold", "paths_predicted")
 
 # --- packing ----------------------------------------------------------------------------------
 
@@ -246,13 +252,7 @@ _VALUES = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=
 
 
 def escape(text: str) -> str:
-    r"""Replace what UTF-8 cannot hold.
-
-    Examples
-    --------
-    >>> escape("a\ud800b") == "a\x1ad800b"
-    True
-    """
+    """Replace what UTF-8 cannot hold."""
     return _TO_ESCAPE.sub(lambda found: f"{ESCAPE}{ord(found[0]):04x}", text)
 
 
@@ -330,19 +330,3 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
     if isinstance(dtype, np.dtype):
         return np.asarray(data.to_numpy(), dtype=dtype)
     return dtype.__from_arrow__(data)
-
-
-#: Columns of values that are tuples.
-_TUPLES = ("failed_fields", "paths_gold", "paths_predicted")
-
-
-class _Container(str):
-    """JSON text of an object or array: each cell gets an object of its own."""
-
-    __slots__ = ()
-
-
-def _restorer(column: Column) -> Callable[[str], Any]:
-    if column.name in _TUPLES:
-        return lambda text: tuple(json.loads(text))
-    return lambda text: _Container(text) if text[0] in "[{" else json.loads(text)

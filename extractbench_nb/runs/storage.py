@@ -89,16 +89,7 @@ def settings_of(context: Context) -> dict[str, Any]:
 
 
 def fingerprint(thing: Any) -> Any:
-    """Return the options of a judge or an aligner: its attribute ``fingerprint``.
-
-    Examples
-    --------
-    >>> class Noisy:
-    ...     name = "noisy"
-    ...     fingerprint = {"seed": 3}
-    >>> fingerprint(Noisy())
-    {'seed': 3}
-    """
+    """Return the options of a judge or an aligner: its attribute ``fingerprint``."""
     value = getattr(thing, "fingerprint", None)
     try:
         return json.loads(json.dumps(value))
