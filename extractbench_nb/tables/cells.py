@@ -23,9 +23,9 @@ Box: TypeAlias = tuple[float, float, float, float]
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
 
-_FLAGS = ("is_column_header", "is_projected_row_header")
-_KEYS = ("row_nums", "column_nums", "bbox", "text", "cell_text", *_FLAGS)
-_KNOWN = frozenset(_KEYS)
+#: The keys of a cell, in the order of the fields of `Cell`.
+_NAMES = ("row_nums", "column_nums", "text", "bbox", "is_column_header", "is_projected_row_header")
+_KNOWN = {*_NAMES, "cell_text"}
 _CORNERS = 4
 #: Tables of up to this many positions may have any number of positions without a cell.
 _FEW = 1 << 22
@@ -313,39 +313,29 @@ def covered_grid(cells: Sequence[Cell], shape: tuple[int, int]) -> tuple[Indices
     return grid, overlapping
 
 
-def _check_cell(cell: Cell, where: str) -> Cell:
-    for name in ("rows", "columns"):
-        lines = getattr(cell, name)
-        if _line_numbers(lines, where, name) != lines:
-            raise InputError(f"{where}: {name} are {lines!r}; expected a sorted tuple")
-    if not isinstance(cell.text, str):
-        raise InputError(f"{where}: text is {cell.text!r}; expected a str")
-    _read_box(cell.box, where)
-    return cell
-
-
 def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
-    """Read a cell from a dict as datasets have them."""
+    """Read a cell, or a dict as datasets have them."""
+    names: Sequence[str] = _NAMES
+    values: Sequence[Any]
     if isinstance(cell, Cell):
-        return _check_cell(cell, where)
-    if not isinstance(cell, Mapping):
+        names, values = Cell._fields, cell
+    elif isinstance(cell, Mapping):
+        for key in () if cell.keys() <= _KNOWN else cell:
+            # other keys of a dataset are ignored, misspelt ones of ours are not
+            if key not in _KNOWN and get_close_matches(str(key), _KNOWN, 1, _NEAR):
+                raise InputError(f"{where}: no key {key!r}; {nearest(str(key), _KNOWN)}")
+        values = [cell.get(name) for name in names]
+        values[2] = cell.get("cell_text") if "text" not in cell else values[2]
+    else:
         raise InputError(f"{where} is {type(cell).__name__}; expected a dict")
-    for key in () if cell.keys() <= _KNOWN else cell:
-        # other keys of a dataset are ignored, misspelt ones of ours are not
-        if key not in _KNOWN and get_close_matches(str(key), _KEYS, 1, _NEAR):
-            raise InputError(f"{where}: no key {key!r}; {nearest(str(key), _KEYS)}")
-    get = cell.get
-    text = cell["text"] if "text" in cell else get("cell_text")
-    rows = _line_numbers(get("row_nums"), where, "row_nums")
-    columns = _line_numbers(get("column_nums"), where, "column_nums")
+    rows, columns = (_line_numbers(values[n], where, names[n]) for n in (0, 1))
+    text, box = values[2], _read_box(values[3], where)
     if not isinstance(text, _TEXT):
         raise InputError(f"{where}: text is {text!r}; expected a str")
-    box = _read_box(get("bbox"), where)
-    flags = [get(key) for key in _FLAGS]
-    for key, flag in zip(_FLAGS, flags, strict=True):
+    for name, flag in zip(names[4:], values[4:], strict=True):
         if not isinstance(flag, _FLAG):
-            raise InputError(f"{where}: {key} is {flag!r}; expected a bool")
-    return Cell(rows, columns, text or "", box, bool(flags[0]), bool(flags[1]))
+            raise InputError(f"{where}: {name} is {flag!r}; expected a bool")
+    return Cell(rows, columns, text or "", box, bool(values[4]), bool(values[5]))
 
 
 #: Tuples: these are asked several times per cell, and a union takes longer.

@@ -44,19 +44,15 @@ def pubtables(number: int) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As printed, to three digits. Table 3 has a row for each split (simple, complex, all), and
-        below them ``all (from the parts)``: the mean of the two splits by their sizes, which needs
-        no model and is a check of the printed row.
+        As printed, to three digits, in Smock, Pesala and Abraham, "PubTables-1M: Towards
+        comprehensive table extraction from unstructured documents" (2022). Table 3 has a row for
+        each split (simple, complex, all), and below them ``all (from the parts)``: the mean of the
+        two splits by their sizes, which needs no model and is a check of the printed row.
 
     Raises
     ------
     InputError
         The number is neither 2 nor 3.
-
-    References
-    ----------
-    B. Smock, R. Pesala, R. Abraham, "PubTables-1M: Towards comprehensive table extraction from
-    unstructured documents" (2022), Tables 2 and 3.
 
     Examples
     --------
@@ -287,9 +283,7 @@ def keep_curves(
         if not table.size:
             raise InputError(f"table {n} is empty; expected at least one row and one column")
     names = usual_metrics(originals) if metrics is None else checked_names(metrics, TABLE_METRICS)
-    totals: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {
-        key: [] for key in product(chosen, shares, (*names, _IDEAL))
-    }
+    rows: list[tuple[Any, ...]] = []
     rng = np.random.default_rng(seed)
     for table in originals:
         drawn = [rng.random(size) for size in table.grid.shape]
@@ -301,19 +295,13 @@ def keep_curves(
             lines = [np.flatnonzero(flags).tolist() for flags in masks]
             part = table.part(*lines, rebuilt=False)
             for name, row in zip(names, compare_rows(table, part, names, "paper"), strict=True):
-                totals[mode, x, name].append(row[:3])
+                rows.append((mode, x, name, *row[:3]))
             share = float(np.prod([flags.mean() for flags in masks]))
-            totals[mode, x, _IDEAL].append((2 * share / (1 + share), 1.0, share))
-    return KEEP_COLUMNS.from_rows((*key, *_mean(rows)) for key, rows in totals.items())
-
-
-_IDEAL = "ideal"
-
-
-def _mean(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return the means of score, precision and recall, and how many tables have a score."""
-    columns = [[v for v in values if v is not None] for values in zip(*rows, strict=True)]
-    return (*(sum(v) / len(v) if v else None for v in columns), len(columns[0]))
+            rows.append((mode, x, "ideal", 2 * share / (1 + share), 1.0, share))
+    scores = pd.DataFrame(rows, columns=KEEP_COLUMNS.names[:-1])
+    by_rate = scores.groupby(["mode", "x", "metric"], sort=False)
+    means = by_rate.mean().assign(tables=by_rate["score"].count())
+    return KEEP_COLUMNS.from_records(means.reset_index())
 
 
 def _checked_rates(rates: Any) -> list[float]:

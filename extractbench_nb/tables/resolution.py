@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -87,38 +87,30 @@ class ResolvedTable:
         The least score.
     given : tuple
         The arguments objects and words of `from_objects`.
+    objects : pandas.DataFrame
+        One row per resolved object (table, columns, rows, header, spanning cells): ``object`` (its
+        position in the input), ``label``, ``score``, ``x0``, ``y0``, ``x1``, ``y1``, ``rows``,
+        ``columns``. Boxes are those before rows and columns shrink to their words.
+    changes : pandas.DataFrame
+        One row per change, in the order of the steps: ``object`` (its position in the input),
+        ``step``, ``action``, ``reason``, ``rows``, ``columns``.
     """
 
     table: Table
     confidence: float
     threshold: float
     given: tuple[Any, Any]
-    _objects: Sequence[tuple[Any, ...]] = field(default=())
-    _changes: Sequence[tuple[Any, ...]] = field(default=())
+    _objects: Sequence[tuple[Any, ...]] = ()
+    _changes: Sequence[tuple[Any, ...]] = ()
 
     @cached_property
     def objects(self) -> pd.DataFrame:
-        """The resolved objects: table, columns, rows, header, spanning cells.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per object: ``object`` (its position in the input), ``label``, ``score``,
-            ``x0``, ``y0``, ``x1``, ``y1``, ``rows``, ``columns``. Boxes are those before rows and
-            columns shrink to their words.
-        """
+        """The resolved objects."""
         return RESOLVED_COLUMNS.from_rows(self._objects)
 
     @cached_property
     def changes(self) -> pd.DataFrame:
-        """The changes, in the order of the steps.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per change: ``object`` (its position in the input), ``step``, ``action``,
-            ``reason``, ``rows``, ``columns``.
-        """
+        """The changes, in the order of the steps."""
         return CHANGE_COLUMNS.from_rows(self._changes)
 
     def with_threshold(self, threshold: float) -> ResolvedTable:
