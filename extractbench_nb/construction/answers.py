@@ -158,7 +158,6 @@ class Tables(NamedTuple):
     numeric: list[str]
     #: Number of compared columns that were asked for, those that gold lacks included.
     configured: int
-    why_keys: str = ""
 
 
 def read_answer(given: Any, name: str = "predicted") -> Reading:

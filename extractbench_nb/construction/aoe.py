@@ -84,9 +84,8 @@ def errata() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per erratum, highest severity first: id, where, published, recomputed, explanation,
-        severity (``high``: a result or conclusion changes; ``medium``: a printed figure or a rule
-        is wrong; ``low``: wording, marks, small differences).
+        One row per erratum, highest severity first (see `ERRATA_COLUMNS`): id, where, published,
+        recomputed, explanation, severity.
 
     Examples
     --------

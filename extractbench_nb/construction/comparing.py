@@ -177,7 +177,6 @@ def _compared(
         "profile": rules.name,
         "judge": asker.judge.name,
         "keys": tables.keys,
-        "why_keys": tables.why_keys,
         "values": tables.values,
         "numeric": tables.numeric,
         "direct": tables.predicted.direct,
@@ -264,7 +263,6 @@ def _read_tables(
     ]
     names = list(ours.columns)
     keys, asked, numbers = map(_folded, roles)
-    why = "given"
     if keys is None:
         keys, why = propose_keys(ours.columns, list(theirs.columns))
         notes.append(("gold", "$", "keys_proposed", f"keys {keys}: {why}", None))
@@ -298,7 +296,7 @@ def _read_tables(
         notes.append(("gold", "$", "numeric_unknown", message, unknown))
     numbers = [name for name in numbers if name in compared]
     notes += _key_notes("gold", ours, keys)
-    return Tables(ours, theirs, keys, compared, numbers, len(asked), why), notes
+    return Tables(ours, theirs, keys, compared, numbers, len(asked)), notes
 
 
 def _folded(given: _Names) -> list[str] | None:
@@ -419,8 +417,10 @@ def _frame(given: Any, reading: Reading) -> pd.DataFrame | None:
 
 def _texts(frame: pd.DataFrame | None, names: Sequence[str], numbers: set[str]) -> Reading:
     """Write the values of columns as texts: of several of one name the first; truths as numbers."""
+    if frame is None:
+        return Reading({}, 0)
     columns: dict[str, list[str]] = {}
-    for name in names if frame is not None else ():
+    for name in names:
         if name in frame.columns:
             column: Any = frame[name]
             column = column if column.ndim == 1 else column.iloc[:, 0]
@@ -432,7 +432,7 @@ def _texts(frame: pd.DataFrame | None, names: Sequence[str], numbers: set[str]) 
                 ).strip()
                 for value, is_missing in zip(column.tolist(), column.isna(), strict=True)
             ]
-    return Reading(columns, 0 if frame is None else len(frame))
+    return Reading(columns, len(frame))
 
 
 def _problems(gold: pd.DataFrame, predicted: pd.DataFrame, keys: Sequence[str]) -> Iterator[Note]:

@@ -47,16 +47,12 @@ class Chunk(NamedTuple):
         Name of the document.
     number : int
         Number of the chunk in its document, from 0.
-    start, end : int
-        Position of the chunk in the text of the document, in characters: it is ``text[start:end]``.
     text : str
         The chunk.
     """
 
     document: str
     number: int
-    start: int
-    end: int
     text: str
 
 
@@ -70,8 +66,6 @@ CHUNK_COLUMNS = FrameSpec(
         Column("rank", "int64", "place in the order of the context", "1 and up"),
         Column("document", "string", "name of the document"),
         Column("chunk", "int64", "number of the chunk in its document", "0 and up"),
-        Column("start", "int64", "first character in the document's text", "0 and up"),
-        Column("end", "int64", "character after the last one", "1 and up"),
         Column("score", "float64", "BM25 score, or cosine similarity"),
         Column("text", "string", "the chunk"),
     ),
@@ -125,16 +119,10 @@ def split_documents(
         )
     library = needs("langchain_text_splitters", "construction")
     splitter = library.RecursiveCharacterTextSplitter(chunk_size=chunk_size, chunk_overlap=overlap)
-    chunks = []
+    chunks: list[Chunk] = []
     for name, text in texts_of(documents).items():
-        end = 0
-        for number, piece in enumerate(splitter.split_text(text)):
-            first = max(0, end - overlap)
-            start = text.find(piece, max(first, end + 1 - len(piece)))  # with something new
-            if start < 0 or text[end:start].strip():
-                start = text.find(piece, first)
-            chunks.append(Chunk(name, number, start, start + len(piece), piece))
-            end = max(end, start + len(piece))
+        pieces = enumerate(splitter.split_text(text))
+        chunks += [Chunk(name, number, piece) for number, piece in pieces]
     return chunks
 
 
@@ -289,7 +277,7 @@ class Index:
         if not (isinstance(untyped, str) and untyped.strip()):
             raise InputError(f"query is {query!r}; expected words to look for")
         ranked = enumerate(self.select(query, self.retriever.k), 1)
-        rows = ((rank, *chunk[:4], score, chunk.text) for rank, (chunk, score) in ranked)
+        rows = ((rank, *chunk[:2], score, chunk.text) for rank, (chunk, score) in ranked)
         return Retrieved(CHUNK_COLUMNS.from_rows(rows))
 
     def select(self, query: str, k: int) -> list[Ranked]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -41,15 +41,8 @@ _TEXT_FILES = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl")
 _OF_RUNS = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_seconds")
 
 
-class _Answer(NamedTuple):
-    """One answer and what it is compared with."""
-
-    labels: Mapping[str, Any]
-    extras: Mapping[str, Any]
-    gold: Any
-    predicted: Any
-    roles: Mapping[str, Any]
-    query: str
+#: An answer as a row of the frame of runs, and the table that it is for.
+_Answer: TypeAlias = tuple[dict[Any, Any], TableTask]
 
 
 def evaluate_tables(
@@ -107,9 +100,9 @@ def evaluate_tables(
     rater = None if quality is None else quality_judge(quality)
     if not isinstance(chosen, OfflineJudge):
         check_judge(chosen, {})
-    answers = _read(runs, dataset, rules)
+    answers = _read(runs, dataset)
     scored: Sequence[Scored] = [
-        _scored(chosen, rules, answer)
+        _scored(chosen, rules, *answer)
         for answer in progress_bar(
             answers, shown=progress, total=len(answers), unit="table", desc="compare tables"
         )
@@ -121,25 +114,41 @@ def evaluate_tables(
         "judge": chosen.name,
         "quality": None if rater is None else rater.name,
         "outputs": len(answers),
-        "runs": len({answer.labels["run"] for answer in answers}),
-        "documents": len({answer.labels["document"] for answer in answers}),
+        "runs": len({one.labels["run"] for one in scored}),
+        "documents": len({one.labels["document"] for one in scored}),
     }
     return TableEvaluations(tuple(scored), meta)
 
 
-def _scored(judge: Judge, rules: TableRules, answer: _Answer) -> Scored:
-    run, document = answer.labels["run"], answer.labels["document"]
+def _scored(judge: Judge, rules: TableRules, row: dict[Any, Any], task: TableTask) -> Scored:
+    """Compare an answer with its gold table."""
+    run = str(row["run"])
+    roles = {name: list(getattr(task, name)) or None for name in ("keys", "values", "numeric")}
+    gold: Any = task.gold
+    if rules.released:  # the released code infers types from CSV; no numbers are named: none
+        gold, roles["numeric"] = gold.to_csv(index=False), list(task.numeric)
     try:
-        found = compare(answer.gold, answer.predicted, judge=judge, profile=rules, **answer.roles)
+        found = compare(gold, row["predicted"], judge=judge, profile=rules, **roles)
     except InputError as error:
-        raise InputError(f"run {run!r}, table {document!r}: {error}") from error
-    return Scored(found.labelled(run=run, document=document), answer.labels, answer.extras)
+        raise InputError(f"run {run!r}, table {task.id!r}: {error}") from error
+    labels = {
+        "run": run,
+        "document": task.id,
+        "domain": task.domain or None,
+        "schema": f"{task.task}{f' ({task.language})' if task.language else ''}" or task.id,
+        "task": task.task or None,
+        "language": task.language or None,
+        "documents": len(task.documents),
+        "average_length": task.average_length,
+    }
+    extras = {name: row[name] for name in row if name not in ("run", "document", "predicted")}
+    return Scored(found.labelled(run=run, document=task.id), labels, extras)
 
 
 # --- input --------------------------------------------------------------------------------------
 
 
-def _read(runs: Any, dataset: Any, rules: TableRules) -> list[_Answer]:
+def _read(runs: Any, dataset: Any) -> list[_Answer]:
     """Read what is compared, and check all of it before any work."""
     if dataset is not None and not isinstance(dataset, TableDataset):
         dataset = load(dataset)
@@ -151,7 +160,13 @@ def _read(runs: Any, dataset: Any, rules: TableRules) -> list[_Answer]:
         raise InputError("runs holds no answers; expected at least one")
     if gold is None:
         raise InputError("runs has no gold; pass dataset=")
-    return [_answer(row, gold[str(row["document"])], rules) for row in frame.to_dict("records")]
+    frame["predicted"] = pd.Series(map(_read_file, frame["predicted"]), frame.index, dtype=object)
+    return [(row, gold[str(row["document"])]) for row in frame.to_dict("records")]
+
+
+def _read_file(predicted: Any) -> Any:
+    is_text = isinstance(predicted, Path) and predicted.suffix.lower() in _TEXT_FILES
+    return read_text(predicted, "answer") if is_text else predicted
 
 
 def _frame_of(runs: Any, dataset: Any) -> tuple[pd.DataFrame, TableDataset | None]:
@@ -192,30 +207,6 @@ def _named(source: Any) -> Any:
     if isinstance(source, pd.DataFrame) and "document" not in source.columns:
         return source.rename(columns={"table": "document"})
     return source
-
-
-def _answer(row: dict[Any, Any], task: TableTask, rules: TableRules) -> _Answer:
-    """Join an answer with its gold table, and with what the dataset says of it."""
-    predicted = row.pop("predicted")
-    if predicted is pd.NA or (isinstance(predicted, float) and pd.isna(predicted)):
-        predicted = None
-    if isinstance(predicted, Path) and predicted.suffix.lower() in _TEXT_FILES:
-        predicted = read_text(predicted, "answer")
-    labels = {
-        "run": str(row.pop("run")),
-        "document": str(row.pop("document")),
-        "domain": task.domain or None,
-        "schema": f"{task.task}{f' ({task.language})' if task.language else ''}" or task.id,
-        "task": task.task or None,
-        "language": task.language or None,
-        "documents": len(task.documents),
-        "average_length": task.average_length,
-    }
-    roles = {name: list(getattr(task, name)) or None for name in ("keys", "values", "numeric")}
-    gold: Any = task.gold
-    if rules.released:  # the released code infers types from CSV; no numbers are named: none
-        gold, roles["numeric"] = gold.to_csv(index=False), list(task.numeric)
-    return _Answer(labels, row, gold, predicted, roles, task.query)
 
 
 # --- ratings ---------------------------------------------------------------------------------
@@ -270,7 +261,8 @@ def _rated(
     """Add ratings to answers, and their calls to the comparisons; no answer is not rated."""
 
     async def rated(one: Scored, answer: _Answer) -> Scored:
-        found, predicted = one.comparison, answer.predicted
+        found, (row, task) = one.comparison, answer
+        predicted = row["predicted"]
         if not isinstance(predicted, str):
             columns = len(found.predicted.columns)
             predicted = found.predicted.to_csv(index=False) if columns else ""
@@ -278,7 +270,7 @@ def _rated(
             return _with_rating(one, {"quality_problem": "there is no answer"})
         gold = found.gold.to_csv(index=False)
         try:
-            blocks = quoted({"query": answer.query, "gold": gold, "predicted": predicted})
+            blocks = quoted({"query": task.query, "gold": gold, "predicted": predicted})
             asked = (message("system", _SYSTEM), message("user", _TASK.format_map(blocks)))
             scores, call = await judge.answer(asked, _rating, _SCHEMA)
         except JudgeError as error:

@@ -277,7 +277,7 @@ class TableComparison:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Profile, judge, keys and why they were chosen, parsability, seconds, versions."""
+        """Profile, judge, keys and other roles, parsability, seconds, versions."""
         return {
             **self._meta,
             "extractbench_nb": __version__,

@@ -384,17 +384,9 @@ def answers_in(folder: Path, tables: Collection[str]) -> pd.DataFrame:
     return RUN_COLUMNS.from_rows(sorted(rows, key=itemgetter(0, 1)))
 
 
-def task_text(path: Path) -> str:
-    """Read a text file of a dataset, or raise a `DatasetError`."""
-    try:
-        return read_text(path, "task")
-    except InputError as error:
-        raise DatasetError(str(error)) from None
-
-
 def _csv_rows(path: Path) -> list[list[str]]:
     try:
-        return list(csv.reader(StringIO(task_text(path), newline="")))
+        return list(csv.reader(StringIO(document_text(path), newline="")))
     except csv.Error as error:
         raise DatasetError(f"{path}: not CSV: {error}") from None
 
@@ -526,7 +518,7 @@ def _settings(path: Path) -> dict[str, Any]:
     yaml = needs("yaml", "construction")
 
     try:
-        settings = yaml.safe_load(task_text(path))
+        settings = yaml.safe_load(document_text(path))
     except yaml.YAMLError as error:
         raise DatasetError(f"{path}: not YAML: {one_line(str(error), 200)}") from None
     if not isinstance(settings, dict):
@@ -593,7 +585,7 @@ def _load_aoe(file: Path) -> TableDataset:
     tasks: list[TableTask] = []
     found: list[Problem] = []
     folder = file.parent.parent if file.parent.name == "table_data" else file.parent
-    for number, line in enumerate(task_text(file).split("\n"), 1):
+    for number, line in enumerate(document_text(file).split("\n"), 1):
         if not line.strip():
             continue
         try:
