@@ -602,7 +602,7 @@ def canonicalize(cells: Any, *, header_rows: int | None = None) -> Canonical:
     >>> found.table.texts[:2]
     [['Item', 'Sales', 'Sales'], ['Item', '2020', '2021']]
     """
-    table = read_table(cells).rebuilt()
+    table = read_table(cells)
     most = len(table.grid)
     if header_rows is not None and not (is_whole(header_rows) and 0 <= header_rows <= most):
         raise InputError(f"header_rows is {header_rows!r}; expected None or 0 to {most}, the rows")

@@ -76,24 +76,11 @@ class Table:
         table has the shape (1, 0).
     notes : tuple of str
         Repairs made when the table was read.
-    part_of : tuple of row numbers and column numbers, or None
-        The numbers of the lines in the table that this is a part of, see `part`.
     """
 
     cells: tuple[Cell, ...]
     grid: Indices
     notes: tuple[str, ...] = ()
-    part_of: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-
-    @property
-    def row_nums(self) -> Sequence[int]:
-        """The number of each row; of a part, in the full table."""
-        return self.part_of[0] if self.part_of else range(self.grid.shape[0])
-
-    @property
-    def column_nums(self) -> Sequence[int]:
-        """The number of each column; of a part, in the full table."""
-        return self.part_of[1] if self.part_of else range(self.grid.shape[1])
 
     @property
     def size(self) -> int:
@@ -191,29 +178,15 @@ class Table:
     def _repr_html_(self) -> str:
         return f'<div class="xb-root xb-cells {NO_MATHS}">{STYLE}{BORDERS}{self.to_html()}</div>'
 
-    def transposed(self) -> Table:
-        """Return the table with rows and columns exchanged.
-
-        Returns
-        -------
-        Table
-            The transposed table; its boxes are not changed.
-        """
-        cells = (cell._replace(rows=cell.columns, columns=cell.rows) for cell in self.cells)
-        back = None if self.part_of is None else (self.part_of[1], self.part_of[0])
-        return Table(tuple(cells), self.grid.T, self.notes, back)
-
-    def part(self, rows: Iterable[int], columns: Iterable[int], *, rebuilt: bool = True) -> Table:
+    def part(self, rows: Iterable[int], columns: Iterable[int]) -> Table:
         """Return the table with some of its lines, in the order given.
+
+        Cells span only the lines that are kept, as in a newly written table.
 
         Parameters
         ----------
         rows, columns : iterable of int
             Numbers of the lines to keep.
-        rebuilt : bool, optional
-            Whether cells span only the lines that are kept, as in a newly written table. If false,
-            every position keeps its cell with its full span: a substructure in the sense of grid
-            table similarity, which only `grits` uses; ``cells`` are still those of the full table.
 
         Returns
         -------
@@ -235,28 +208,13 @@ class Table:
         across = _checked_lines(columns, self.grid.shape[1], "columns")
         if not down or not across:
             return _EMPTY
-        first = tuple(self.row_nums[n] for n in down)
-        second = tuple(self.column_nums[n] for n in across)
-        part = Table(self.cells, self.grid[np.ix_(down, across)], self.notes, (first, second))
-        return part.rebuilt() if rebuilt else part
-
-    def rebuilt(self) -> Table:
-        """Return the table as newly written: cells span only the lines that are present.
-
-        Returns
-        -------
-        Table
-            This table, unless it comes from `part` with ``rebuilt=False``.
-        """
-        if self.part_of is None:
-            return self
-        down, across = ({old: new for new, old in enumerate(lines)} for lines in self.part_of)
+        new_rows, new_columns = ({old: n for n, old in enumerate(side)} for side in (down, across))
         cells = []
         for cell in self.cells:
-            rows = tuple(sorted(down[row] for row in cell.rows if row in down))
-            columns = tuple(sorted(across[column] for column in cell.columns if column in across))
-            if rows and columns:
-                cells.append(cell._replace(rows=rows, columns=columns))
+            its_rows = sorted(new_rows[row] for row in cell.rows if row in new_rows)
+            its_columns = sorted(new_columns[n] for n in cell.columns if n in new_columns)
+            if its_rows and its_columns:
+                cells.append(cell._replace(rows=tuple(its_rows), columns=tuple(its_columns)))
         return replace(table_of_cells(cells), notes=self.notes)
 
 

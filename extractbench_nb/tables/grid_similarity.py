@@ -57,10 +57,9 @@ def dilate(table: Table) -> Table:
     is none. The first and the last row extend to the edge of the box around all cells. Columns are
     treated in the same way. Rows or columns that are not in the order of their boxes are an error.
     """
-    table = table.rebuilt()
     if not table.cells:
         return table
-    across, down = boundaries(table.transposed(), "column", 0), boundaries(table, "row", 1)
+    across, down = boundaries(table, 0), boundaries(table, 1)
     cells = []
     for cell in table.cells:
         left, top, right, bottom = map(int, cell.span_from(0, 0))
@@ -68,24 +67,26 @@ def dilate(table: Table) -> Table:
     return replace(table, cells=tuple(cells))
 
 
-def row_extents(table: Table, axis: int = 1) -> Numbers:
-    """Return the extent of each row: of the cells that span this row only."""
-    extents = np.full((table.grid.shape[0], 2), np.nan)
+def line_extents(table: Table, axis: int) -> Numbers:
+    """Return the extents of columns (axis 0) or rows (1): of the cells that span one only."""
+    extents = np.full((table.grid.shape[1 - axis], 2), np.nan)
     for cell in table.cells:
-        if cell.box is not None and len(cell.rows) == 1:
-            row = extents[cell.rows[0]]
-            row[0] = np.fmin(row[0], cell.box[axis])
-            row[1] = np.fmax(row[1], cell.box[axis + 2])
+        lines = cell.rows if axis else cell.columns
+        if cell.box is not None and len(lines) == 1:
+            line = extents[lines[0]]
+            line[0] = np.fmin(line[0], cell.box[axis])
+            line[1] = np.fmax(line[1], cell.box[axis + 2])
     return extents
 
 
-def boundaries(table: Table, name: str, axis: int) -> list[float]:
-    """Return where `dilate` lets each row start, and the end of the last one."""
+def boundaries(table: Table, axis: int) -> list[float]:
+    """Return where `dilate` lets each column (axis 0) or row (1) start, and the end of the last."""
+    name = "row" if axis else "column"
     boxes = np.array([cell.box for cell in table.cells if cell.box is not None])
     if not len(boxes):
         raise InputError("the table: no cell has a bbox, so there is nothing to dilate")
     low, high = boxes[:, axis].min(), boxes[:, axis + 2].max()
-    extents = row_extents(table, axis)
+    extents = line_extents(table, axis)
     rows_with_box = np.flatnonzero(~np.isnan(extents[:, 0]))
     _refuse_disorder(rows_with_box, extents[rows_with_box].mean(axis=1), name)
     # the edges that face each other, and the rows that they belong to
@@ -659,11 +660,18 @@ def read_pair(true: Any, predicted: Any, *, tidy: bool) -> tuple[Table, Table]:
     return one, other
 
 
+#: Rows and columns of a substructure: each position keeps its cell with its full span.
+Kept: TypeAlias = tuple[Sequence[int], Sequence[int]]
+
+
 def table_similarity(
-    true: Table, predicted: Table, metric: str, variant: str = "paper"
+    true: Table, predicted: Table, metric: str, variant: str = "paper", kept: Kept | None = None
 ) -> tuple[float, float, float, float]:
-    """Return f-score, precision, recall and upper bound of one metric, as `grits` has them."""
-    return _measured(metric, true, predicted, variant).scores
+    """Return f-score, precision, recall and upper bound of one metric, as `grits` has them.
+
+    With `kept`, a substructure of the predicted table is compared.
+    """
+    return _measured(metric, true, predicted, variant, kept).scores
 
 
 def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
@@ -686,7 +694,9 @@ class _Result(NamedTuple):
     similarity: Numbers
 
 
-def _measured(name: str, true_table: Table, predicted_table: Table, variant: str) -> _Result:
+def _measured(
+    name: str, true_table: Table, predicted_table: Table, variant: str, kept: Kept | None = None
+) -> _Result:
     """Compare two tables by one metric."""
     boxes, texts = GRITS_VARIANTS[variant]
     if name == "rawloc":
@@ -700,6 +710,8 @@ def _measured(name: str, true_table: Table, predicted_table: Table, variant: str
     else:
         entries = SlowTextEntries(true_table, predicted_table, texts)
     true, predicted = entries.true, entries.predicted
+    if kept is not None:
+        predicted = predicted[np.ix_(*kept)]
     if not true.size or not predicted.size:
         similarity = float(true.size == predicted.size)
         ratios = [similarity if grid.size else 1.0 for grid in (predicted, true)]
@@ -727,10 +739,10 @@ def _boxes(table: Table) -> list[Box | None]:
 
 def _spans(table: Table) -> list[Box]:
     """Return what the cell at each position spans, seen from there."""
-    cells = (table.cells[n] for n in table.grid.ravel().tolist())
+    cells = ((position, table.cells[n]) for position, n in np.ndenumerate(table.grid))
     return [
         _SINGLE if len(cell.rows) == len(cell.columns) == 1 else cell.span_from(*position)
-        for cell, position in zip(cells, product(table.row_nums, table.column_nums), strict=True)
+        for position, cell in cells
     ]
 
 

@@ -292,9 +292,9 @@ def keep_curves(
                 side < x if mode in (which, "both") else np.ones_like(side, dtype=np.bool_)
                 for side, which in zip(drawn, KEEP_MODES[:2], strict=True)
             ]
-            lines = [np.flatnonzero(flags).tolist() for flags in masks]
-            part = table.part(*lines, rebuilt=False)
-            for name, row in zip(names, compare_rows(table, part, names, "paper"), strict=True):
+            down, across = (np.flatnonzero(flags).tolist() for flags in masks)
+            scored = compare_rows(table, table, names, "paper", (down, across))
+            for name, row in zip(names, scored, strict=True):
                 rows.append((mode, x, name, *row[:3]))
             share = float(np.prod([flags.mean() for flags in masks]))
             rows.append((mode, x, "ideal", 2 * share / (1 + share), 1.0, share))

@@ -320,11 +320,11 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     2     table row    1.0  0.0  0.0  12.0  6.0
     3     table row    1.0  0.0  6.0  12.0  9.0
     """
-    found = read_table(table).rebuilt()
+    found = read_table(table)
     margin = None if padding is None else _checked_padding(padding)
     if not found.cells:
         return OBJECT_COLUMNS.build()
-    across, down = boundaries(found.transposed(), "column", 0), boundaries(found, "row", 1)
+    across, down = boundaries(found, 0), boundaries(found, 1)
 
     def box(cells: Iterable[Cell]) -> Box:
         rows, columns = (

@@ -14,13 +14,13 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole
-from extractbench_nb.tables.grid_similarity import align, row_extents
+from extractbench_nb.tables.grid_similarity import align, line_extents
 from extractbench_nb.tables.reading import read_table
 
 
 def is_complex(table: Table) -> bool:
     """Return whether a cell covers several rows or columns (sections 3 and 7 of the paper)."""
-    return any(_spans(cell) for cell in table.rebuilt().cells)
+    return any(_spans(cell) for cell in table.cells)
 
 
 def count_objects(table: Table) -> int:
@@ -246,14 +246,14 @@ def _checked(
     given: _Given, source: _Given | None, most: int, limit: float
 ) -> tuple[bool | None, bool | None, int | None, float | None, bool, str]:
     try:
-        table = read_table(given).rebuilt()
+        table = read_table(given)
     except InputError as error:
         return None, None, None, None, False, str(error)
-    rows, columns = _overlap(table, 1), _overlap(table.transposed(), 0)
+    rows, columns = _overlap(table, 1), _overlap(table, 0)
     objects, distance, problem = count_objects(table), None, ""
     if source is not None:
         try:
-            other = read_table(source, name="source").rebuilt()
+            other = read_table(source, name="source")
             distance = _mean_distance(table, other)
         except InputError as error:
             problem = str(error) if str(error).startswith("source") else f"source: {error}"
@@ -269,8 +269,8 @@ def _checked(
 
 
 def _overlap(table: Table, axis: int) -> bool | None:
-    """Say whether any two rows overlap; None if no cell that lies in one row has a box."""
-    extents = row_extents(table, axis)
+    """Say whether columns (axis 0) or rows (1) overlap; None if no cell in one only has a box."""
+    extents = line_extents(table, axis)
     extents = extents[~np.isnan(extents[:, 0])]
     if not len(extents):
         return None

@@ -15,6 +15,7 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, header_rows
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
+    Kept,
     aligned_entries,
     alignment_scores,
     checked_names,
@@ -356,7 +357,6 @@ def adjacency(true: Table, predicted: Table) -> Ratios:
 
 def adjacency_relations(table: Table) -> Counter[Relation]:
     """Count the pairs of nearest neighbours; blank cells are skipped."""
-    table = table.rebuilt()
     texts = ["".join(cell.text.split()) for cell in table.cells]
     grids = {"right": table.grid.tolist(), "below": table.grid.T.tolist()}
     relations: Counter[Relation] = Counter()
@@ -410,7 +410,6 @@ def structure_tokens(table: Table) -> list[str]:
 
 def table_sections(table: Table) -> list[Section]:
     """Return a table as HTML has it: head and body, rows, and the cells that begin in each."""
-    table = table.rebuilt()
     rows: list[list[Cell]] = [[] for _ in table.grid] if table.cells else []
     for cell in sorted(table.cells, key=lambda cell: cell.columns[0]):
         rows[cell.rows[0]].append(cell)
@@ -422,7 +421,7 @@ def exact_match(true: Table, predicted: Table, *, topology_only: bool = False) -
     """Return whether two tables have the same cells, with the same texts or without them."""
     cells, others = (
         Counter((c.rows, c.columns, "" if topology_only else c.text) for c in table.cells)
-        for table in (true.rebuilt(), predicted.rebuilt())
+        for table in (true, predicted)
     )
     return cells == others
 
@@ -551,9 +550,15 @@ def compare_tables(
     return found
 
 
-def compare_rows(true: Table, predicted: Table, names: Sequence[str], variant: str) -> list[_Row]:
-    """Return score, precision, recall and note of each metric, as in `compare_tables`."""
-    anew = true.rebuilt(), predicted.rebuilt()
+def compare_rows(
+    true: Table, predicted: Table, names: Sequence[str], variant: str, kept: Kept | None = None
+) -> list[_Row]:
+    """Return score, precision, recall and note of each metric, as in `compare_tables`.
+
+    With `kept`, some lines of the predicted table are compared: a substructure by grid table
+    similarity, a table of its own by the others.
+    """
+    pair = true, predicted if kept is None else predicted.part(*kept)
     rows: list[_Row] = []
     for name in names:
         if name in _LOCATED:
@@ -561,18 +566,18 @@ def compare_rows(true: Table, predicted: Table, names: Sequence[str], variant: s
         row: _Row
         if name.startswith("grits_"):
             metric = name.removeprefix("grits_")
-            row = (*table_similarity(true, predicted, metric, variant)[:3], "")
+            row = (*table_similarity(true, predicted, metric, variant, kept)[:3], "")
         elif name == "adjacency":
-            row = (*adjacency(*anew), "")
+            row = (*adjacency(*pair), "")
         elif name == "bleu":
-            row = bleu(*anew), None, None, ""
+            row = bleu(*pair), None, None, ""
         elif name.startswith("exact"):
-            same = exact_match(*anew, topology_only=name == "exact_topology")
+            same = exact_match(*pair, topology_only=name == "exact_topology")
             row = float(same), None, None, ""
-        elif (nodes := max(map(count_nodes, anew))) > _MOST_NODES:
+        elif (nodes := max(map(count_nodes, pair))) > _MOST_NODES:
             row = None, None, None, f"{nodes:,} nodes, more than {_MOST_NODES:,}"
         else:
-            score = teds(*anew, structure_only=name == "teds_structure")
+            score = teds(*pair, structure_only=name == "teds_structure")
             row = score, None, None, ""
         rows.append(row)
     return rows

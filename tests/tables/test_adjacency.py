@@ -104,5 +104,6 @@ def test_swapping_the_tables_swaps_precision_and_recall(one: Table, other: Table
 @given(TABLES)
 def test_turning_a_table_turns_its_relations(one: Table) -> None:
     turned = {"right": "below", "below": "right"}
-    relations = adjacency_relations(one.transposed())
+    cells = [cell._replace(rows=cell.columns, columns=cell.rows) for cell in one.cells]
+    relations = adjacency_relations(table_of_cells(cells))
     assert adjacency_relations(one) == {(a, b, turned[d]): n for (a, b, d), n in relations.items()}

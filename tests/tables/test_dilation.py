@@ -28,9 +28,10 @@ def test_rows_meet_halfway(
 ) -> None:
     found = dilate(column(*extents))
     assert [cell.box for cell in found.cells] == [(0, y0, 10, y1) for y0, y1 in dilated]
-    turned = column(*extents).transposed()
     cells = [
-        c._replace(box=(c.box[1], c.box[0], c.box[3], c.box[2])) for c in turned.cells if c.box
+        Cell(c.columns, c.rows, box=(c.box[1], c.box[0], c.box[3], c.box[2]))
+        for c in column(*extents).cells
+        if c.box
     ]
     boxes = [cell.box for cell in dilate(table_of_cells(cells)).cells]
     assert boxes == [(x0, 0, x1, 10) for x0, x1 in dilated]
