@@ -355,7 +355,6 @@ _Rule: TypeAlias = Callable[[Draft, Node], tuple[Rectangle, str] | None]
 
 
 def _apply(rule: _Rule, draft: Draft) -> bool:
-    """Apply a rule to all cells of the header, from the top."""
     changed = False
     nodes = [n for n in draft.nodes.values() if n.whole and n.area.bottom <= draft.height]
     for node in sorted(nodes, key=lambda n: (n.area.top, n.area.left)):

@@ -272,7 +272,6 @@ def covered_grid(cells: Sequence[Cell], shape: tuple[int, int]) -> tuple[Indices
 
 
 def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
-    """Read a cell, or a dict as datasets have them."""
     names: Sequence[str] = _NAMES
     values: Sequence[Any]
     if isinstance(cell, Cell):

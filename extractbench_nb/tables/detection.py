@@ -345,14 +345,14 @@ def _session(path: str, *_: int) -> Any:
     except Exception as error:  # noqa: BLE001 - the errors of onnxruntime have no base of their own
         raise InputError(f"model {path!r} is not an ONNX model: {error}") from None
     for kind, given, expected in (
-        ("inputs", session.get_inputs(), ("pixel_values",)),
-        ("outputs", session.get_outputs(), _OUTPUTS),
+        ("inputs", session.get_inputs(), {"pixel_values"}),
+        ("outputs", session.get_outputs(), {*_OUTPUTS}),
     ):
-        names = [one.name for one in given]
-        if not set(expected) <= set(names):
+        names = {one.name for one in given}
+        if not expected <= names:
             raise InputError(
-                f"model {path!r} has the {kind} {', '.join(names)}; expected "
-                f"{' and '.join(expected)}, as an export of Table Transformer has"
+                f"model {path!r} has the {kind} {', '.join(sorted(names))}; expected "
+                f"{' and '.join(sorted(expected))}, as an export of Table Transformer has"
             )
     return session
 

@@ -167,10 +167,6 @@ def text_similarity(
     return similarities
 
 
-def _substring(matcher: SequenceMatcher[str], _: int) -> int:
-    return matcher.find_longest_match().size
-
-
 def _blocks(matcher: SequenceMatcher[str], most: int) -> int:
     """Return the size of all of difflib's matching blocks, which is at most `most`.
 
@@ -188,14 +184,11 @@ def _blocks(matcher: SequenceMatcher[str], most: int) -> int:
     return common
 
 
-#: By kind: the number of characters that two texts have in common, given the most there may be.
-TEXT_KINDS: Mapping[str, Callable[[SequenceMatcher[str], int], int]] = MappingProxyType(
-    {"substring": _substring, "blocks": _blocks}
-)
-
-
 def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
-    """Return the common characters of two texts over their mean length, for each pair."""
+    """Return the common characters of two texts over their mean length, for each pair.
+
+    By their longest common ``substring``, or all of difflib's matching ``blocks``.
+    """
     from rapidfuzz.distance import LCSseq
 
     new: type[SequenceMatcher[str]] = SequenceMatcher
@@ -213,7 +206,8 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
         if (common > 1 and true != predicted) or len(predicted) >= _FREQUENT:
             matcher = matcher_of(predicted)
             matcher.set_seq1(true)
-            common = TEXT_KINDS[kind](matcher, common)
+            is_one = kind == "substring"
+            common = matcher.find_longest_match().size if is_one else _blocks(matcher, common)
         similarities.append(2 * common / (len(true) + len(predicted)))
     return similarities
 
@@ -697,7 +691,6 @@ class _Result(NamedTuple):
 def _measured(
     name: str, true_table: Table, predicted_table: Table, variant: str, kept: Kept | None = None
 ) -> _Result:
-    """Compare two tables by one metric."""
     boxes, texts = GRITS_VARIANTS[variant]
     if name == "rawloc":
         true_table = dilate(true_table)
@@ -733,7 +726,6 @@ def _measured(
 
 
 def _boxes(table: Table) -> list[Box | None]:
-    """Return the box at each position."""
     return [table.cells[n].box for n in table.grid.ravel().tolist()]
 
 

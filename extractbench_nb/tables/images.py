@@ -144,7 +144,6 @@ class TableImage:
         return words, [f"{path.name}, word {n}: {problem}" for n, problem in wrong.items()], []
 
     def _row(self) -> tuple[Any, ...]:
-        """Return the row of `TableImages.frame`."""
         sizes: list[float | None] = []
         counts: list[int | None] = []
         problems: list[str] = []

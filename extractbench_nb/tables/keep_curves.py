@@ -272,7 +272,11 @@ def keep_curves(
     substructure, in which each position keeps its cell with its full span; for all other metrics
     cells span only the lines that are kept.
     """
-    chosen, shares = checked_names(modes, KEEP_MODES, "modes"), _checked_rates(rates)
+    chosen = checked_names(modes, KEEP_MODES, "modes")
+    given = list(rates) if isinstance(rates, Iterable) else [rates]
+    if not given or not all(map(is_share, given)):
+        raise InputError(f"rates is {rates!r}; expected one or more numbers from 0 to 1")
+    shares = list(dict.fromkeys(map(float, given)))
     if not is_whole(seed) or seed < 0:
         raise InputError(f"seed is {seed!r}; expected a whole number from 0")
     listed = enumerate(list_of_tables(tables, "tables"))
@@ -302,14 +306,3 @@ def keep_curves(
     by_rate = scores.groupby(["mode", "x", "metric"], sort=False)
     means = by_rate.mean().assign(tables=by_rate["score"].count())
     return KEEP_COLUMNS.from_records(means.reset_index())
-
-
-def _checked_rates(rates: Any) -> list[float]:
-    """Return the rates, each once, in the order given."""
-    given = list(rates) if isinstance(rates, Iterable) else [rates]
-    for rate in given:
-        if not is_share(rate):
-            raise InputError(f"rates: {rate!r} is not within 0 and 1")
-    if not given:
-        raise InputError("rates is empty; expected numbers from 0 to 1")
-    return list(dict.fromkeys(map(float, given)))

@@ -274,7 +274,6 @@ def _shown(box: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    """Return a number, NaN for anything else."""
     is_number = isinstance(value, float | int | np.number) and not isinstance(value, bool)
     return float(value) if is_number else float("nan")
 

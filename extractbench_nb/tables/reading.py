@@ -130,11 +130,9 @@ def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
         if not is_row(row):
             raise InputError(f"{where} is {type(row).__name__}; expected a list")
         for index, value in enumerate(row):
-            if isinstance(value, Mapping) or is_row(value):
-                raise InputError(
-                    f"{where}: value {index} is {type(value).__name__}; expected a single value, "
-                    "as in a list of rows of which the first is the header"
-                )
+            if not _is_single(value):
+                kind = type(value).__name__
+                raise InputError(f"{where}: value {index} is {kind}; expected a single value")
     texts = [*texts_of_rows(rows[:1]), *texts_of_rows(rows[1:])]
     return table_of_rows(texts, name)
 

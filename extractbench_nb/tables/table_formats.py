@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from extractbench_nb.errors import InputError, needs
-from extractbench_nb.support.wording import one_line
+from extractbench_nb.support.wording import one_line, plural
 from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid, leading
 
 #: Largest number of grid positions of a table; more is taken for a mistake.
@@ -88,8 +88,7 @@ def _filled(cells: list[Cell], grid: Indices, notes: list[str]) -> list[Cell]:
         first = len(cells) + len(added)
         grid[row, holes] = np.arange(first, first + len(holes))
         added += [Cell((row,), (column,), "", None, is_header) for column in holes]
-        positions = f"{len(holes)} position{'s' * (len(holes) > 1)}"
-        notes.append(f"row {row}: {positions} without a cell, filled")
+        notes.append(f"row {row}: {plural(len(holes), 'position')} without a cell, filled")
     return added
 
 
@@ -140,7 +139,6 @@ def has_cell_tag(text: str) -> bool:
 
 
 def _without_code(text: str) -> str:
-    """Replace tags in backticks by spaces."""
     return _CODE.sub(lambda code: " " * len(code[0]), text)
 
 
@@ -586,7 +584,6 @@ def _pipe_tables(text: str) -> tuple[list[str], list[_PipeTable]]:
 
 
 def _ruled(lines: list[str]) -> Iterator[_PipeTable]:
-    """Find tables with a row of dashes below a header."""
     end = -1
     for rule in range(1, len(lines)):
         if rule <= end or not _is_rule(lines[rule], lines[rule - 1]):

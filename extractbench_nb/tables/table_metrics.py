@@ -334,16 +334,8 @@ _ROWS = 8
 Relation: TypeAlias = tuple[str, str, str]
 
 
-class Ratios(NamedTuple):
-    """An f-score with its precision and recall, each 0 to 1."""
-
-    fscore: float
-    precision: float
-    recall: float
-
-
-def adjacency(true: Table, predicted: Table) -> Ratios:
-    """Score a table by the adjacency relations of its content.
+def adjacency(true: Table, predicted: Table) -> tuple[float, float, float]:
+    """Return f-score, precision and recall of the adjacency relations of its content.
 
     Göbel, Hassan, Oro and Orsi, "A methodology for evaluating algorithms for table understanding in
     PDF documents" (2012), as used in the ICDAR 2013 table competition.
@@ -352,7 +344,7 @@ def adjacency(true: Table, predicted: Table) -> Ratios:
     common = (in_true & in_predicted).total()
     precision, recall = (common / n.total() if n else 1.0 for n in (in_predicted, in_true))
     both = in_true.total() + in_predicted.total()
-    return Ratios(2 * common / both if both else 1.0, precision, recall)
+    return 2 * common / both if both else 1.0, precision, recall
 
 
 def adjacency_relations(table: Table) -> Counter[Relation]:
@@ -442,14 +434,6 @@ def teds(
     column headers) and body, rows, and cells. Inserting or deleting a node costs 1. So does
     renaming one to another tag, or a cell to one with other row or column spans; of two more cells
     it costs the Levenshtein distance of the texts over the longer length. The distance is exact.
-
-    Examples
-    --------
-    >>> from extractbench_nb.tables.cells import Cell, table_of_cells
-    >>> def row(*texts):
-    ...     return table_of_cells(Cell((0,), (n,), text) for n, text in enumerate(texts))
-    >>> teds(row("Year", "Sale"), row("Year", "Gale"))  # a quarter of one of five nodes
-    0.95
     """
     uncounted = TEDS_VARIANTS[checked_variant(variant, TEDS_VARIANTS)]
     if not true.cells or not predicted.cells:

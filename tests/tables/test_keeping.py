@@ -80,12 +80,12 @@ CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
     "tables, options, message",
     [
         (xb.tables.read_table([CELL]), {}, "tables is a single table; put it into a list"),
-        (TABLES[:1], {"rates": []}, "rates is empty"),
+        (TABLES[:1], {"rates": []}, "rates is ..; expected one or more numbers from 0 to 1"),
         (TABLES[:1], {"seed": -1}, "seed is -1; expected a whole number from 0"),
         ([], {}, "tables is empty; expected at least one table"),
         ([[]], {}, "table 0 is empty"),
         (TABLES[:1], {"modes": ["row"]}, "no 'row'; did you mean 'rows'"),
-        (TABLES[:1], {"rates": [1.5]}, "1.5 is not within 0 and 1"),
+        (TABLES[:1], {"rates": [1.5]}, "rates is .1.5.; expected one or more numbers"),
         (TABLES[:1], {"metrics": ["tedds"]}, "no 'tedds'; did you mean 'teds'"),
     ],
 )

@@ -108,7 +108,7 @@ def test_models_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(xb.InputError, match=r"model '.*weights.onnx' is not an ONNX model: .*"):
         xb.tables.detect(WHITE, path)
     detr.save(path, FOUND, 6, outputs=("scores", "pred_boxes"))
-    with pytest.raises(xb.InputError, match="outputs scores, pred_boxes; expected logits and"):
+    with pytest.raises(xb.InputError, match="outputs pred_boxes, scores; expected logits and"):
         xb.tables.detect(WHITE, path)
     # this one takes images of 64 x 64 pixels alone
     fixed = detr.value("pixel_values", [1, 3, 64, 64])
