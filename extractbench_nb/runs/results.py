@@ -441,7 +441,6 @@ class Evaluations(TextCard, DescribedFrames):
         return "\n  ".join([*lines, *_notes(by_run, self.missing)])
 
     def _title(self) -> str:
-        counts = ", ".join(
-            plural(self._meta[f"{noun}s"], noun) for noun in ("run", "document", "output")
-        )
+        nouns = ("run", "document", "output")
+        counts = ", ".join(plural(self._meta[f"{noun}s"], noun) for noun in nouns)
         return f"Evaluations ({one_line(self._meta['profile'], _LONGEST)}): {counts}"
