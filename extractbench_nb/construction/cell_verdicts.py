@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from itertools import chain, product
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-import pandas as pd
-
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
 from extractbench_nb.construction.answers import Reading, Tables
-from extractbench_nb.construction.table_comparison import CELL_COLUMNS, METRIC
+from extractbench_nb.construction.table_comparison import METRIC
 from extractbench_nb.construction.table_rules import (
     PASS_MARK,
     TableRules,
@@ -190,8 +188,10 @@ def cell_rows(
     rows: Sequence[RowMatch],
     rules: TableRules,
     judged: Callable[[Sequence[TextPair]], Sequence[CellVerdict]],
-) -> pd.DataFrame:
+) -> list[dict[str, Any]]:
     """List every cell of the compared columns, row by row, and then the cells of extra columns.
+
+    The records are those of `Parts`.
 
     `judged` gives the verdicts on cells of matched rows, from column, gold and predicted text. Of
     extra columns filled cells count, and none under ``aoe``, which knows no such columns.
@@ -246,9 +246,6 @@ def cell_rows(
                 "predicted": predicted,
                 "gold_state": _state(gold),
                 "predicted_state": _state(predicted),
-                "depth": 2,  # as of a property of an object in an array
-                "counted": True,
-                "weight": 1.0,
                 "required": column.gold is not None,
                 "gold_row": row.gold,
                 "predicted_row": row.predicted,
@@ -256,7 +253,7 @@ def cell_rows(
                 "predicted_column": None if row.predicted is None else column.predicted,
             }
         )
-    return CELL_COLUMNS.from_records(found)
+    return found
 
 
 def _state(text: str | None) -> str:

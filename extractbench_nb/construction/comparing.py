@@ -42,7 +42,6 @@ from extractbench_nb.construction.cell_verdicts import (
     strict_verdicts,
 )
 from extractbench_nb.construction.table_comparison import (
-    CELL_COLUMNS,
     SUMMARY,
     Parts,
     TableComparison,
@@ -362,7 +361,7 @@ def compare_released(
         ratios = dict.fromkeys(SUMMARY.names[: SUMMARY.names.index("evaluated")], 0.0)
         ratios |= {"gold_rows": tables.gold.size, "predicted_rows": tables.predicted.size}
         note: Note = ("gold", "$", "nothing_compared", message, None)
-        return Parts([], [], CELL_COLUMNS.build(), ratios, [note])
+        return Parts([], [], [], ratios, [note])
     for name in keys:
         if name not in gold.columns:
             raise InputError(f"keys: gold has no column {name!r}; {nearest(name, gold.columns)}")
@@ -390,7 +389,7 @@ def compare_released(
 
     cells = cell_rows(used, columns, rows, rules, judged)
     ratios = ratios_of(used, columns, rows, cells, rules)
-    cells = cells.sort_values(["gold_row", "predicted_row"], kind="stable", ignore_index=True)
+    cells.sort(key=lambda c: (c["gold_row"] is None, c["gold_row"] or 0, c["predicted_row"] or 0))
     return Parts(columns, in_order(rows), cells, ratios, notes)
 
 

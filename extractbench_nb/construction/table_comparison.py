@@ -34,6 +34,8 @@ from extractbench_nb.support.wording import one_line, plural
 METRIC = "string_semantic"
 #: The metric of a rating of the whole answer.
 QUALITY_METRIC = "table_quality"
+#: The depth of a cell: that of a property of an object in an array.
+_DEPTH = 2
 
 _SAME = {column.name: column for column in Evaluation.spec("fields").columns}
 _STATES = "present, null, missing"
@@ -143,8 +145,8 @@ class Parts(NamedTuple):
 
     columns: list[ColumnMatch]
     rows: list[RowMatch]
-    #: The frame of `CELL_COLUMNS`, kinds apart.
-    cells: pd.DataFrame
+    #: Records of `CELL_COLUMNS`, without the columns that are the same for all cells or come later.
+    cells: list[dict[str, Any]]
     ratios: dict[str, float]
     notes: list[Note]
 
@@ -153,18 +155,20 @@ def ratios_of(
     tables: Tables,
     columns: Sequence[ColumnMatch],
     rows: Sequence[RowMatch],
-    cells: pd.DataFrame,
+    cells: Sequence[Mapping[str, Any]],
     rules: TableRules,
 ) -> dict[str, float]:
     """Compute precision, recall and F1 of cells, rows and columns, as `SUMMARY` describes them."""
 
-    def total(scores: pd.Series) -> float:
+    def total(some: Sequence[Mapping[str, Any]]) -> float:
         # one after the other, as in the released code: sums of fractions depend on the order
-        return float(reduce(add, scores.fillna(0.0).tolist(), 0.0))
+        return float(reduce(add, (cell["score"] or 0.0 for cell in some), 0.0))
 
-    scored, in_pairs = total(cells["score"]), _scores_in_pairs(cells)["score"]
+    place = ("column", "gold_row", "predicted_row")
+    in_pairs = [cell for cell in cells if all(cell[name] is not None for name in place)]
+    scored = total(cells)
     width, gold_rows, predicted_rows = len(tables.values), tables.gold.size, tables.predicted.size
-    extra = int(cells["column"].isna().sum())
+    extra = sum(cell["column"] is None for cell in cells)
     gold_cells, predicted_cells = gold_rows * width, predicted_rows * width + extra
     recall, precision = share(scored, gold_cells), share(scored, predicted_cells)
     matched = sum(row.status == "matched" for row in rows)
@@ -421,7 +425,8 @@ class TableComparison:
     @cached_property
     def cells(self) -> pd.DataFrame:
         """One row per cell of gold or the prediction."""
-        cells = self._parts.cells
+        same = {"depth": _DEPTH, "counted": True, "weight": 1.0}
+        cells = CELL_COLUMNS.from_records({**cell, **same} for cell in self._parts.cells)
         # gold's table as one more row, so that values of other rows are recognised; numeric columns
         # hold numbers, since the texts 1200 and 1300 would be read as years
         numeric = set(self._tables.numeric)
@@ -443,7 +448,7 @@ class TableComparison:
     @cached_property
     def rows(self) -> pd.DataFrame:
         """One row per row of gold, plus one per spurious predicted row."""
-        in_pairs = _scores_in_pairs(self._parts.cells)
+        in_pairs = _scores_in_pairs(self.cells)
         means = in_pairs.groupby(["gold_row", "predicted_row"])["score"].mean().to_dict()
         named = {column.gold: column.predicted for column in self._parts.columns}
         ours, theirs, keys = self._tables.gold, self._tables.predicted, self._tables.keys
@@ -462,7 +467,7 @@ class TableComparison:
     @cached_property
     def columns(self) -> pd.DataFrame:
         """One row per column of gold, plus one per extra predicted column."""
-        means = _scores_in_pairs(self._parts.cells).groupby("column")["score"].mean().to_dict()
+        means = _scores_in_pairs(self.cells).groupby("column")["score"].mean().to_dict()
         roles: dict[str | None, str] = dict.fromkeys(self._tables.values, "value")
         roles |= dict.fromkeys(self._tables.keys, "key")
         roles[None] = "extra"
@@ -492,12 +497,12 @@ class TableComparison:
     def summary(self) -> pd.Series:
         """Scores and counts."""
         cells = self._parts.cells
-        counts = Counter(cells["outcome"])
+        counts = Counter(cell["outcome"] for cell in cells)
         cost = total_cost(self.judge_calls) if self._calls else 0.0
         values: dict[str, float] = {
             "evaluated": len(cells),
             "judged": len(cells) - counts["judge_error"],
-            "passed": int(cells["passed"].sum()),
+            "passed": sum(bool(cell["passed"]) for cell in cells),
             **{name: counts[outcome] for name, outcome in _COUNTED.items()},
             "matched_rows": sum(match.status == "matched" for match in self._parts.rows),
             "llm_calls": len(self._calls),
@@ -511,7 +516,7 @@ class TableComparison:
         """Write scores, counts, and what went wrong, in a few lines."""
         s, parts = self.summary, self._parts
         rows = Counter(match.status for match in parts.rows)
-        cells = Counter(parts.cells["outcome"])
+        cells = Counter(cell["outcome"] for cell in parts.cells)
         lines = [
             f"TableComparison ({self._rules.name}): "
             + " · ".join(f"{name} {s[name]:.3f}" for name in _SHOWN),
@@ -535,12 +540,12 @@ class TableComparison:
 
     def _repr_html_(self) -> str:
         """Write the same and the first wrong cells as static HTML; every text is escaped."""
-        cells, lines = self._parts.cells, [repr(self)]
-        wrong = cells[~cells["passed"].fillna(value=False)]
-        columns = ["outcome", "path", "reason", "gold", "predicted"]
-        for outcome, path, reason, *sides in wrong[columns].head(_MOST_SHOWN).itertuples(False):
+        wrong, lines = [cell for cell in self._parts.cells if not cell["passed"]], [repr(self)]
+        for cell in wrong[:_MOST_SHOWN]:
+            sides = [cell["gold"], cell["predicted"]]
             texts = ("nothing" if t is None else one_line(repr(t), _LONGEST) for t in sides)
-            lines.append(f"{outcome} {path}: {' -> '.join(texts)} ({reason})")
+            about = f"{cell['outcome']} {cell['path']}: {' -> '.join(texts)}"
+            lines.append(f"{about} ({cell['reason']})")
         return text_card("\n".join([*lines, more_rows(len(wrong) - _MOST_SHOWN, "cells")]))
 
 
