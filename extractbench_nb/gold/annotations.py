@@ -37,6 +37,7 @@ ANNOTATIONS = FrameSpec(
     ),
 )
 _KEYS = ("run", "document", "path", "metric")
+_TEXTS = (*_KEYS, "decision", "note")
 _LONGEST_NOTE = 10_000
 
 
@@ -166,18 +167,16 @@ def _checked(content: Any) -> Iterator[dict[str, Any]]:
         where = f"annotations[{at}]"
         if not isinstance(row, dict):
             raise InputError(f"{where} is {type(row).__name__}; expected an object")
-        complete = dict.fromkeys(ANNOTATIONS.names[:6], "") | {"gold": None, "predicted": None}
-        unknown = [name for name in row if name not in complete]
-        if unknown:
-            raise InputError(f"{where}: no key {unknown[0]!r}; {nearest(unknown[0], complete)}")
-        complete |= row
+        complete = dict.fromkeys(_TEXTS, "") | {"gold": None, "predicted": None} | row
         _check(complete, where)
         yield complete
 
 
 def _check(row: Mapping[str, Any], where: str) -> None:
-    for name in ANNOTATIONS.names[:6]:
-        if not isinstance(row[name], str):
+    for name in row:
+        if name not in ANNOTATIONS.names:
+            raise InputError(f"{where}: no key {name!r}; {nearest(name, ANNOTATIONS.names)}")
+        if name in _TEXTS and not isinstance(row[name], str):
             raise InputError(f"{where}: {name} is {row[name]!r}; expected a str")
     if row["decision"] not in DECISIONS:
         problem = nearest(row["decision"], DECISIONS)

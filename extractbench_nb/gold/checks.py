@@ -114,8 +114,7 @@ class Checked:
     """What was found in one document.
 
     `looked_up` has the definition of every value that was looked up in the PDF, and a finding if it
-    is not there. `pages`, `text_length` (of the PDF) and `values` (leaves of gold) are None where
-    they were not read.
+    is not there. `pages` of the PDF and `values` (leaves of gold) are None if they were not read.
     """
 
     document: str
@@ -125,7 +124,6 @@ class Checked:
     looked_up: list[tuple[str, Finding | None]] = field(default_factory=list)
     gold_readable: bool = True
     pages: int | None = None
-    text_length: int | None = None
     values: int | None = None
 
     def add(self, kind: str, message: str) -> None:
@@ -180,7 +178,7 @@ def _read_pdf(
     if pages is _UNREADABLE:
         return None
     pdf = PdfText(pages)
-    checked.pages, checked.text_length = pdf.pages, len(pdf.text)
+    checked.pages = pdf.pages
     if pdf.words:
         return pdf
     count = plural(pdf.pages, "page")
@@ -258,7 +256,7 @@ def audit(
     ]  # fmt: skip
     counts = Counter((id(c), KINDS[f.kind].severity) for c, f in findings)
     document_rows = [
-        (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages, c.text_length,
+        (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages,
          len(c.looked_up), [f for _, f in c.looked_up].count(None),
          *(counts[id(c), name] for name in SEVERITIES))
         for c in checked

@@ -191,8 +191,9 @@ def suspects(
         )
     if type(min_runs) is not int or min_runs < 1:
         raise InputError(f"min_runs={min_runs!r}; expected a whole number, 1 or more")
-    is_number = isinstance(min_share, int | float) and not isinstance(min_share, bool)
-    if not is_number or not 0 < min_share <= 1:
+    share: Any = min_share
+    is_number = isinstance(share, int | float) and not isinstance(share, bool)
+    if not is_number or not 0 < share <= 1:
         raise InputError(f"min_share={min_share!r}; expected a number in (0, 1]")
     summary = evs.summary
     valid = summary[summary["outcome"] == "evaluated"]
@@ -522,9 +523,11 @@ def _is_cut(gold: Any, consensus: Any) -> bool:
 
 def _findings(dataset: Dataset, documents: Iterable[str]) -> dict[tuple[str, str], list[str]]:
     """Return the kinds of findings of the audit by document and path."""
-    found = audit(dataset, documents=documents).findings
-    kinds = found.groupby(["document", "path"])["kind"].agg(lambda rows: list(dict.fromkeys(rows)))
-    return defaultdict(list, kinds.to_dict())
+    found: Any = audit(dataset, documents=documents).findings[["document", "path", "kind"]]
+    kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for document, path, kind in found.drop_duplicates().itertuples(index=False):
+        kinds[document, path].append(kind)
+    return kinds
 
 
 def _pdf_text(dataset: Dataset, document: str) -> PdfText | None:

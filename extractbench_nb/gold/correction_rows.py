@@ -97,14 +97,14 @@ def csv_text(spec: FrameSpec, rows: Iterable[Sequence[Any]]) -> str:
     writer.writerow(spec.names)
     for row in rows:
         writer.writerow(
-            "" if cell is pd.NA else _value_cell(cell) if name in _VALUES else _text_cell(str(cell))
+            ""
+            if cell is pd.NA
+            else json.dumps(cell, ensure_ascii=False)
+            if name in _VALUES
+            else _text_cell(str(cell))
             for name, cell in zip(spec.names, row, strict=True)
         )
     return "\ufeff" + out.getvalue()
-
-
-def _value_cell(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _text_cell(text: str) -> str:
@@ -253,9 +253,6 @@ def save_corrections(source: Any, path: str | Path) -> Path:
 def read_corrections(source: Any, who: str | None, why: str | None) -> list[Correction]:
     """Read and check the rows of any source."""
     defaults = {"who": who, "why": why}
-    for name, text in defaults.items():
-        if text is not None and not isinstance(text, str):
-            raise InputError(f"{name} is {text!r}; expected a str")
     found: list[Correction] = []
     places: dict[str, dict[Steps, str]] = defaultdict(dict)
     for where, row in _rows(source):

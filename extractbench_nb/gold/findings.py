@@ -22,15 +22,8 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 class Kind(NamedTuple):
     """One kind of finding.
 
-    Attributes
-    ----------
-    name : str
-        Name of the kind, as in the column ``kind``.
-    severity : str
-        ``error``: a file is unusable, or a value violates the schema. ``warning``: usually a
-        mistake of the annotation. ``info``: a matter of style, or an uncertain finding.
-    meaning : str
-        Meaning of a finding.
+    An ``error`` is an unusable file or a value that violates the schema, a ``warning`` usually a
+    mistake of the annotation; ``info`` is a matter of style, or uncertain.
     """
 
     name: str
@@ -145,7 +138,6 @@ AUDITED_COLUMNS = FrameSpec(
             "values", "Int64", "leaf values of the gold JSON, nulls left out", "0 or more", True
         ),
         Column("pages", "Int64", "pages of the PDF, where it was read", "0 or more", True),
-        Column("characters", "Int64", "characters of its text", "0 or more", True),
         Column("looked_up", "int64", "values looked up in the PDF", "0 or more"),
         Column("found", "int64", "of these, found", "0 or more"),
         *(Column(f"{s}s", "int64", f"findings of severity {s}", "0 or more") for s in SEVERITIES),
@@ -369,8 +361,6 @@ def judged_findings(by: str = "severity", *, confidence: float = 0.95) -> pd.Dat
     """
     if by not in ("severity", "kind"):
         raise InputError(f"by={by!r}: {nearest(by, ('severity', 'kind'))}")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence: expected a number between 0 and 1, found {confidence!r}")
     judged = shipped_frame(_JUDGED, _FILE).set_index("kind")
     judged.insert(0, "findings", published_findings().groupby("kind")["findings"].sum())
     judged.insert(1, "drawn", judged[list(_COUNTS)].sum(axis=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,14 +121,14 @@ def _refuse_unused(chosen: Iterable[Rule], documents: list[_Document]) -> None:
 
 
 def _golds(dataset: Dataset) -> Iterator[_Document]:
-    names = _NamesOfSchemas(dataset)
+    names = _names_of_schemas(dataset)
     for row in dataset.listing.to_dict("records"):
         name, value, problem = str(row["document"]), None, None
         try:
             value = dataset.gold(name)
         except ExtractBenchError as error:
             problem = str(error)
-        yield _Document(None, name, names.of_document(name), value, problem)
+        yield _Document(None, name, names(name, None), value, problem)
 
 
 def _outputs(source: Any, dataset: Dataset | None) -> Iterator[_Document]:
@@ -138,13 +138,13 @@ def _outputs(source: Any, dataset: Dataset | None) -> Iterator[_Document]:
     if "document" not in frame.columns or text is None:
         missing = "document" if text is not None else "predicted"
         raise InputError(f"source has no column {missing!r}; it has {', '.join(map(str, frame))}")
-    names = _NamesOfSchemas(dataset)
+    names = _names_of_schemas(dataset)
     absent: list[Any] = [None] * len(frame)
     columns = [frame.get(name, absent) for name in ("run", "document", "schema", text)]
     for run, document, schema, output in zip(*columns, strict=True):
         name = str(document)
-        known = names.of_document(name) if is_missing(schema) else names.of_schema(schema)
         value, problem = _read(output, is_raw=text == "raw")
+        known = names(name, schema)
         yield _Document(None if is_missing(run) else str(run), name, known, value, problem)
 
 
@@ -162,39 +162,37 @@ def _read(output: Any, *, is_raw: bool) -> tuple[Any, str | None]:
     return read_predicted(found.source)
 
 
-class _NamesOfSchemas:
-    """The names by which rules know the schemas of documents; each schema is read once."""
+def _names_of_schemas(dataset: Dataset | None) -> Callable[[str, Any], tuple[str, ...]]:
+    """Return a function that gives the names by which rules know the schema of a document.
 
-    def __init__(self, dataset: Dataset | None) -> None:
-        self._dataset = dataset
-        self._schemas: dict[str, str] = {}
-        if dataset is not None:
-            listing = dataset.listing
-            self._schemas = dict(zip(listing["document"], listing["schema"], strict=True))
-        self._found: dict[Any, tuple[str, ...]] = {}
-        self._kept: list[Any] = []  # keeps the ids of schemas unique
+    It takes the document and its schema: an id of the dataset, what `parse_schema` takes, or
+    nothing for the schema in the dataset. Each file is read once.
+    """
+    listed: dict[str, str] = {}
+    if dataset is not None:
+        listed = dict(zip(dataset.listing["document"], dataset.listing["schema"], strict=True))
+    known: dict[str | Path, tuple[str, ...]] = {}
 
-    def of_document(self, name: str) -> tuple[str, ...]:
-        """Return the names of a document's schema in the dataset; none without a dataset."""
-        if self._dataset is None:
-            return ()
-        if name not in self._schemas:
-            hint = nearest(name, self._schemas)
-            raise InputError(f"the dataset has no document {name!r}; {hint}")
-        return self.of_schema(self._schemas[name])
-
-    def of_schema(self, schema: Any) -> tuple[str, ...]:
-        """Return the names of a schema: an id of the dataset, or what `parse_schema` takes."""
-        key = schema if isinstance(schema, str | Path) else id(schema)
-        if key not in self._found:
-            self._kept.append(schema)
-            labels: Iterable[str] = ()
-            source = schema
+    def names(document: str, schema: Any) -> tuple[str, ...]:
+        if is_missing(schema):
+            if dataset is None:
+                return ()
+            if document not in listed:
+                hint = nearest(document, listed)
+                raise InputError(f"the dataset has no document {document!r}; {hint}")
+            schema = listed[document]
+        if not isinstance(schema, str | Path):
+            return parse_schema(schema).names()
+        if schema not in known:
+            labels: tuple[str, ...] = ()
+            source: Any = schema
             if isinstance(schema, Path):
                 labels = (schema.name.removesuffix(".json").removesuffix("-schema"),)
-            elif isinstance(schema, str) and not schema.lstrip().startswith("{"):
+            elif not schema.lstrip().startswith("{"):
                 labels, source = (schema,), {}
-                if self._dataset is not None and schema in self._schemas.values():
-                    source = self._dataset.schema(schema)
-            self._found[key] = parse_schema(source).names(*labels)
-        return self._found[key]
+                if dataset is not None and schema in listed.values():
+                    source = dataset.schema(schema)
+            known[schema] = parse_schema(source).names(*labels)
+        return known[schema]
+
+    return names

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb.core.frames import TEXT
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError
 from extractbench_nb.stats.breakdowns import gather, join_rows
 from extractbench_nb.stats.intervals import (
     DIGITS,
@@ -27,18 +27,10 @@ from extractbench_nb.stats.intervals import (
 )
 from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.pandas_helpers import refuse_missing
-from extractbench_nb.support.wording import one_line
+from extractbench_nb.support.wording import one_line, plural
 
-_ON = ("passed", "outcome")
 _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predicted")
 _SIDES = ("a", "b")
-
-
-class Unmatched(NamedTuple):
-    """Number of rows that only one side has."""
-
-    a: int
-    b: int
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -47,9 +39,7 @@ class Agreement(TextCard):
 
     Attributes
     ----------
-    on : str
-        What was compared, ``passed`` or ``outcome``.
-    unmatched : Unmatched
+    unmatched : tuple of (int, int)
         Rows that only `a` has, and that only `b` has.
     other_metric : int
         Rows of both that are scored by another metric in `b` than in `a`.
@@ -77,8 +67,7 @@ class Agreement(TextCard):
         Number of documents or rows resampled.
     """
 
-    on: str
-    unmatched: Unmatched
+    unmatched: tuple[int, int]
     other_metric: int
     unjudged: int
     drawing: Drawing
@@ -111,15 +100,18 @@ class Agreement(TextCard):
 
     def __repr__(self) -> str:
         """Write agreement, kappa, counts and what could not be compared."""
-        lines = [self._head(), self._kappa_text()]
+        rows = plural(self.rows, "row")
+        lines = [f"Agreement on passed: {number(self.raw)} of {rows}", self._kappa_text()]
         for name, counts in self._table.iterrows():
             texts = ", ".join(f"b {one_line(str(to), 20)} {n}" for to, n in counts.items())
             lines.append(f"a {one_line(str(name), 20)}: {texts}")
-        return "\n  ".join([*lines, *self._left_out()])
-
-    def _head(self) -> str:
-        rows = "row" if self.rows == 1 else "rows"
-        return f"Agreement on {self.on}: {number(self.raw)} of {self.rows} {rows}"
+        if self.other_metric:
+            lines.append(f"{self.other_metric} rows have another metric in b")
+        if self.unjudged:
+            lines.append(f"{self.unjudged} rows left out: a side gave no verdict")
+        if any(self.unmatched):
+            lines.append("{} rows are only in a, {} only in b".format(*self.unmatched))
+        return "\n  ".join(lines)
 
     def _kappa_text(self) -> str:
         if not self.rows:
@@ -131,22 +123,11 @@ class Agreement(TextCard):
         unit = self.unit if self.units != 1 else self.unit.removesuffix("s")
         return f"Cohen's kappa {value} ({self.kappa_method}, {self.units} {unit} resampled)"
 
-    def _left_out(self) -> list[str]:
-        texts = []
-        if self.other_metric:
-            texts.append(f"{self.other_metric} rows have another metric in b")
-        if self.unjudged:
-            texts.append(f"{self.unjudged} rows left out: a side gave no verdict")
-        if any(self.unmatched):
-            texts.append(f"{self.unmatched.a} rows are only in a, {self.unmatched.b} only in b")
-        return texts
-
 
 def agreement(
     a: object,
     b: object,
     *,
-    on: str = "passed",
     confidence: float = 0.95,
     resamples: int = 9999,
     seed: int = 0,
@@ -164,8 +145,6 @@ def agreement(
     a, b : Evaluation, results of a batch, pandas.DataFrame, mapping or list
         Results with `fields`; a mapping goes from run to one of the others, or from run to document
         to `Evaluation`.
-    on : str, optional
-        ``passed``, or ``outcome`` for finer categories.
     confidence : float, optional
         Of the interval of kappa, between 0 and 1.
     resamples : int, optional
@@ -183,8 +162,8 @@ def agreement(
     Raises
     ------
     InputError
-        A column is missing, `on` is unknown, the sides have no row in common, or one side has
-        several runs or documents and the other has no such column.
+        A column is missing, the sides have no row in common, or one side has several runs or
+        documents and the other has no such column.
 
     Examples
     --------
@@ -201,33 +180,25 @@ def agreement(
     0  $.b           2           0
     """
     drawing = Drawing(confidence, resamples, seed)
-    if on not in _ON:
-        raise InputError(f"on={on!r}; {nearest(on, _ON)}")
     frames = gather(a, "fields"), gather(b, "fields")
-    return agreement_of(join_verdicts(*frames, on, other_metric=True), on, drawing)
+    return agreement_of(join_verdicts(*frames, other_metric=True), drawing)
 
 
-def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
+def agreement_of(joined: Joined, drawing: Drawing) -> Agreement:
     """Compare joined rows."""
-    sides = [_verdicts(frame, on) for frame in (joined.a, joined.b)]
-    judged = np.array(sides[0].notna() & sides[1].notna(), dtype=bool)
-    words: list[object] = [True, False]
-    names = ["pass", "fail"]
-    if on == "outcome":
-        words = sorted(set(sides[0][judged]) | set(sides[1][judged]))
-        names = [str(word) for word in words]
-    codes = [pd.Categorical(side, categories=words).codes[judged] for side in sides]
+    sides = [frame["passed"].astype("boolean").array for frame in (joined.a, joined.b)]
+    judged = np.array(~(sides[0].isna() | sides[1].isna()), dtype=bool)
+    codes = [1 - side[judged].to_numpy(dtype=np.int64) for side in sides]  # pass first, then fail
     documents, numbers = np.unique(joined.documents[judged], return_inverse=True)
-    counts = np.zeros((len(documents), len(words), len(words)))
+    counts = np.zeros((len(documents), 2, 2))
     np.add.at(counts, (numbers, *codes), 1)
     total = counts.sum(axis=0).astype(np.int64)
     rows = int(total.sum())
     kappa = kappa_interval(counts, drawing)
     other = joined.a["metric"].to_numpy(object) != joined.b["metric"].to_numpy(object)
-    index, columns = (pd.Index(names, name=side, dtype=TEXT) for side in _SIDES)
+    index, columns = (pd.Index(["pass", "fail"], name=side, dtype=TEXT) for side in _SIDES)
     return Agreement(
-        on,
-        Unmatched(joined.only_a, joined.only_b),
+        (joined.only_a, joined.only_b),
         int(other.sum()),
         int((~judged).sum()),
         drawing,
@@ -241,14 +212,6 @@ def agreement_of(joined: Joined, on: str, drawing: Drawing) -> Agreement:
         pd.DataFrame(total, index=index, columns=columns),
         _disagreements(joined, np.flatnonzero(judged)[codes[0] != codes[1]], bool(other.any())),
     )
-
-
-def _verdicts(frame: pd.DataFrame, on: str) -> pd.Series:
-    """Return a side's verdicts, missing where it gave none."""
-    if on == "passed":
-        return frame["passed"].astype("boolean").reset_index(drop=True)
-    outcomes = frame["outcome"].astype(TEXT).reset_index(drop=True)
-    return outcomes.mask(outcomes == "judge_error")
 
 
 def _disagreements(
@@ -290,7 +253,6 @@ class Joined:
 def join_verdicts(
     a: pd.DataFrame,
     b: pd.DataFrame,
-    on: str,
     names: Sequence[str] = ("path", "metric"),
     *,
     other_metric: bool = False,
@@ -300,7 +262,7 @@ def join_verdicts(
     With `other_metric`, what finds no partner is joined in the same way without the metric.
     """
     for frame, side in zip((a, b), _SIDES, strict=True):
-        refuse_missing(frame, (*names, on), f"fields of {side}")
+        refuse_missing(frame, (*names, "passed"), f"fields of {side}")
     keys = [*_identities(a, b), *names]
     sides = []
     for frame in (a, b):
@@ -354,15 +316,11 @@ def _identities(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:
 def _has(a: pd.DataFrame, b: pd.DataFrame, keys: list[str]) -> str:
     """Say what both sides have under the first key in which they share nothing."""
     for name in keys:
-        values = [list(dict.fromkeys(frame[name].astype(str))) for frame in (a, b)]
+        values = [[*dict.fromkeys(frame[name].astype(str))] for frame in (a, b)]
         if not set(values[0]) & set(values[1]):
-            parts = [
-                f"{side} has {name} {', '.join(map(repr, found[:3]))}{' …' if found[3:] else ''}"
-                if found
-                else f"{side} has no rows"
-                for side, found in zip(_SIDES, values, strict=True)
-            ]
-            return ", ".join(parts)
+            shown = [", ".join(map(repr, found[:3])) for found in values]
+            first, second = (f"{name} {text}" if text else "no rows" for text in shown)
+            return f"a has {first}, b has {second}"
     return "each key occurs on both sides, but never together"
 
 

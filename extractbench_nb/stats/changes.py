@@ -71,6 +71,10 @@ DOCUMENT_COLUMNS = FrameSpec(
     ),
 )
 
+#: What fields and items have in common; document and schema are added to both.
+_COMMON = [n for n in REGRESSION_COLUMNS.names if n not in ("domain", "schema")]
+_RENAMED = {"predicted_was": "was", "predicted_is": "is", "reason_is": "reason"}
+
 SIDES = ("baseline", "candidate")
 _TIMES = ("was", "is")
 #: Scores that differ by less are equal.
@@ -190,15 +194,13 @@ def _field_changes(joined: pd.DataFrame) -> pd.DataFrame:
         "other_failure": judged & ~passes[0] & ~passes[1] & other.to_numpy(),
     }
     verdict = np.select(list(cases.values()), list(cases), default="")
-    columns = {name: joined[name] for name in ("document", "path", "metric")}
-    columns["field"] = joined["field_is"].fillna(joined["field_was"])
-    for name in ("score", "outcome"):
-        columns |= {f"{name}_{side}": joined[f"{name}_{side}"] for side in _TIMES}
-    gold = np.where(has[1], joined["gold_is"], joined["gold_was"])
-    columns |= {"reason": joined["reason_is"], "gold": pd.Series(gold, dtype=object)}
-    columns |= {side: joined[f"predicted_{side}"] for side in _TIMES}
-    changed = pd.DataFrame(columns).assign(counted=counted, verdict=verdict)
-    return changed[changed["verdict"] != ""]
+    changed = joined.rename(columns=_RENAMED).assign(
+        field=joined["field_is"].fillna(joined["field_was"]),
+        gold=pd.Series(np.where(has[1], joined["gold_is"], joined["gold_was"]), dtype=object),
+        counted=counted,
+        verdict=verdict,
+    )
+    return changed.loc[changed["verdict"] != "", _COMMON]
 
 
 def _item_changes(sides: list[Side], evaluated: list[str]) -> pd.DataFrame:
@@ -225,24 +227,16 @@ def _item_changes(sides: list[Side], evaluated: list[str]) -> pd.DataFrame:
     found = stacked([items, more])
     arrays = pd.concat([side.arrays for side in sides])
     fields = dict(zip(arrays["path"], arrays["field"], strict=True))
-    return pd.DataFrame(
-        {
-            "document": found["document"],
-            "path": found["item"],
-            "field": [f"{fields[path]}[]" for path in found["path"]],
-            "metric": None,
-            "counted": False,
-            "verdict": found["verdict"],
-            "score_was": found["similarity_was"],
-            "score_is": found["similarity_is"],
-            "outcome_was": found["status_was"],
-            "outcome_is": found["status_is"],
-            "reason": None,
-            "gold": found["gold"],
-            "was": found["predicted_was"],
-            "is": found["predicted_is"],
-        }
+    outcomes = {f"status_{side}": f"outcome_{side}" for side in _TIMES}
+    scores = {f"similarity_{side}": f"score_{side}" for side in _TIMES}
+    found = found.rename(columns={**_RENAMED, **outcomes, **scores}).assign(
+        path=found["item"],
+        field=[f"{fields[path]}[]" for path in found["path"]],
+        metric=None,
+        counted=False,
+        reason=None,
     )
+    return found[_COMMON]
 
 
 def document_changes(sides: list[Side], changes: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -271,6 +265,4 @@ def document_changes(sides: list[Side], changes: pd.DataFrame, measure: str) -> 
             row["verdict"] = "same" if abs(rise) <= SAME else verdict
         rows.append(row)
     rows.sort(key=lambda row: (DOCUMENT_VERDICTS.index(row["verdict"]), row.get("difference", 0)))
-    return DOCUMENT_COLUMNS.from_records(
-        {name: None if value is pd.NA else value for name, value in row.items()} for row in rows
-    )
+    return DOCUMENT_COLUMNS.from_records(rows)

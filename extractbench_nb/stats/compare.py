@@ -34,7 +34,7 @@ from extractbench_nb.support.cards import (
     table_html,
 )
 from extractbench_nb.support.pandas_helpers import numbered
-from extractbench_nb.support.wording import one_line
+from extractbench_nb.support.wording import one_line, plural
 
 # --- results ----------------------------------------------------------------------------------
 
@@ -296,14 +296,11 @@ def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]
         values[invalid] = 0.0
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        row, value = summary.iloc[bad[0]], values[bad[0]]
+        row, others = summary.iloc[bad[0]], len(bad) - 1
         where = ", ".join(f"{n} {row[n]!r}" for n in ("run", "document") if n in summary.columns)
-        others = len(bad) - 1
-        more = f", and in {others} more row{'s' * (others > 1)}" if others else ""
-        is_unjudged = measure == "pass_rate_judged" and np.isnan(value)
-        why = " (no field got a verdict)" if is_unjudged else ""
+        more = f", and in {plural(others, 'more row')}" if others else ""
         raise InputError(
-            f"measure {measure!r} is {value} at {where}{more}{why}; drop these documents"
+            f"measure {measure!r} is {values[bad[0]]} at {where}{more}; drop these documents"
         )
     return pd.Series(values)
 

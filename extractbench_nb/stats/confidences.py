@@ -164,23 +164,18 @@ def _align_ids(rows: pd.DataFrame, read: pd.DataFrame, name: str) -> None:
     """Make run or document of the confidences those of the values, or raise `InputError`."""
     known = rows[name].dropna().unique().tolist()
     given = read[name].dropna().unique().tolist()
-    if not known:  # the fields of one evaluation
-        if len(given) > 1:
-            raise InputError(f"confidences: {len(given)} {name}s, but fields has no column {name}")
-        read[name] = pd.array([None] * len(read), dtype=TEXT)
-        return
-    if not given and len(known) == 1:
-        read[name] = pd.array(known * len(read), dtype=TEXT)
-        return
-    if read[name].isna().any():
+    if not known and len(given) > 1:
+        raise InputError(f"confidences: {len(given)} {name}s, but fields has no column {name}")
+    if not known or (not given and len(known) == 1):  # one evaluation, or one run or document
+        read[name] = pd.array((known or [None]) * len(read), dtype=TEXT)
+    if known and read[name].isna().any():
         raise InputError(
             f"confidences: {name} is missing, but the results have {len(known)} {name}s; "
             f"add a column {name!r}"
         )
-    names = {str(one) for one in known}
-    for one in given:
-        if one not in names:
-            hint = f"{nearest(one, names)}; drop the rows of other {name}s"
+    for one in given if known else ():
+        if one not in known:
+            hint = f"{nearest(one, known)}; drop the rows of other {name}s"
             raise InputError(f"confidences: unknown {name} {one!r}; {hint}")
 
 

@@ -23,7 +23,6 @@ from extractbench_nb.stats.intervals import (
     wilson_interval,
 )
 from extractbench_nb.support.pandas_helpers import numbered, refuse_missing
-from extractbench_nb.support.token_counts import count_tokens
 
 Counts = npt.NDArray[np.int64]
 
@@ -309,10 +308,8 @@ def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, floa
     return limit**2 * centre * (1 - centre) / (documents + z**2), documents, False
 
 
-_OF_DOCUMENTS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")
-
-#: Measures of length: columns of a dataset's documents, and two of the outputs themselves.
-LENGTHS = (*_OF_DOCUMENTS, "output_tokens", "output_characters")
+#: Measures of length: columns of a dataset's documents.
+LENGTHS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")
 
 _MEASURE = Column("measure", "string", "measure of length", ", ".join(LENGTHS))
 
@@ -354,12 +351,11 @@ def validity_by_length(
         The dataset of the documents, which has their lengths.
     of : str, optional
         Measure of length. Of gold: ``gold_tokens`` (as in Table 6 of the ExtractBench paper),
-        ``gold_values``, ``array_items`` or ``fields``. Of the PDF: ``pages`` or ``pdf_tokens``. Of
-        the output: ``output_tokens`` (GPT-2 tokens, as for gold) or ``output_characters``.
+        ``gold_values``, ``array_items`` or ``fields``. Of the PDF: ``pages`` or ``pdf_tokens``.
     bins : int, optional
-        Number of bins, 1 and up, each with about the same number of documents (of outputs, if those
-        are measured). Equal lengths share a bin, which may make it larger than others. If there are
-        fewer different lengths than bins, each length is a bin.
+        Number of bins, 1 and up, each with about the same number of documents. Equal lengths share
+        a bin, which may make it larger than others. If there are fewer different lengths than bins,
+        each length is a bin.
     by : str or iterable of str, optional
         Columns of `attempts` that define groups, for example ``run``; a single group by default.
         The bins are the same for all groups.
@@ -371,7 +367,7 @@ def validity_by_length(
     pandas.DataFrame
         One row per group and bin, from the shortest to the longest: the columns of `by` and those
         of `LENGTH_COLUMNS`. Bins without attempts of a group have no row. Attempts of unknown
-        length, or without a text if outputs are measured, are in a last row whose ``bin`` is NA.
+        length are in a last row whose ``bin`` is NA.
 
     Raises
     ------
@@ -383,9 +379,6 @@ def validity_by_length(
     The intervals are Wilson's, with the number of documents as the sample size: outputs of several
     runs on one document are not independent; `baseline_tables` does the same. Documents of one
     schema share much more than their length, so that a bin may represent a schema.
-
-    Truncated outputs are short, and failed calls have none: the length of an output is in part the
-    result of a failure, not its cause. The length of gold is not affected.
 
     Examples
     --------
@@ -408,26 +401,29 @@ def validity_by_length(
         if name in LENGTH_COLUMNS.names:
             raise InputError(f"by is {name!r}, a column of the result; rename it")
     lengths = _lengths(attempts, dataset, of)
-    numbers = _bin_numbers(attempts, lengths, of, bins)
-    rows: list[tuple[Any, ...]] = []
-    first_rows: list[int] = []
-    frame = attempts[["document", "valid"]].assign(length=lengths)
-    without_length_last = np.where(numbers > 0, numbers, bins + 1)
-    key: Any
-    for key, part in frame.groupby([groups.numbers, without_length_last]):
-        group, number = key
-        known, is_known = part["length"], number <= bins
-        ends: tuple[Any, ...] = (None, None, None)
-        if is_known:
-            ends = int(known.min()), float(known.median()), int(known.max())
-        counts = part["document"].nunique(), len(part), int(part["valid"].sum())
-        low, high, _ = valid_interval(part, drawing)
-        between = (round(end or 0.0, DIGITS) for end in (low, high))
-        bin_ = number if is_known else None
-        rows.append((of, bin_, *ends, *counts, counts[2] / len(part), *between))
-        first_rows.append(int(groups.first[group]))
-    labels = attempts[groups.names].iloc[first_rows].reset_index(drop=True)
-    return pd.concat([labels, LENGTH_COLUMNS.from_rows(rows)], axis=1)
+    numbers = _bin_numbers(attempts, lengths, bins)
+    frame = attempts[["document", "valid"]].assign(
+        length=lengths,
+        group=groups.numbers,
+        bin=np.where(numbers > 0, numbers, bins + 1),  # without a length: last
+    )
+    cells = frame.groupby(["group", "bin"])
+    table = cells.agg(
+        shortest=("length", "min"),
+        median=("length", "median"),
+        longest=("length", "max"),
+        documents=("document", "nunique"),
+        attempts=("valid", "size"),
+        valid=("valid", "sum"),
+    ).reset_index()
+    ends = [valid_interval(part, drawing)[:2] for _, part in cells]
+    table["low"], table["high"] = np.round(
+        np.array(ends, dtype=np.float64).reshape(-1, 2), DIGITS
+    ).T
+    table["share"] = table["valid"] / table["attempts"]
+    table["bin"] = table["bin"].where(table["bin"] <= bins)
+    labels = attempts[groups.names].iloc[groups.first[table["group"]]].reset_index(drop=True)
+    return pd.concat([labels, LENGTH_COLUMNS.from_records(table.assign(measure=of))], axis=1)
 
 
 # --- lengths -----------------------------------------------------------------------------------
@@ -437,33 +433,23 @@ def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
     """Return the length of each attempt; NaN if there is none."""
     if of not in LENGTHS:
         raise InputError(f"of is {of!r}; {nearest(of, LENGTHS)}")
-    if of in _OF_DOCUMENTS:
-        documents = documents_of(dataset).documents
-        refuse_missing(documents, ("document", of), "dataset.documents")
-        length_of = documents.set_index("document")[of]
-        for name in attempts["document"].unique():
-            if name not in length_of.index:
-                hint = nearest(name, map(str, length_of.index))
-                raise InputError(f"unknown document {name!r}; {hint}")
-        return attempts["document"].map(length_of).to_numpy(dtype=np.float64, na_value=np.nan)
-    column = "raw" if of == "output_tokens" else "characters"
-    refuse_missing(attempts, ("failure", "characters", column), "attempts")
-    has_text = (attempts["characters"] > 0) & (attempts["failure"] != "empty_response")
-    lengths = np.full(len(attempts), np.nan)
-    for row in np.flatnonzero(has_text):
-        cell = attempts[column].iloc[row]
-        text = cell.decode("utf-8", "replace") if isinstance(cell, bytes | bytearray) else cell
-        lengths[row] = count_tokens(text) if of == "output_tokens" else float(cell)
-    return lengths
+    documents = documents_of(dataset).documents
+    refuse_missing(documents, ("document", of), "dataset.documents")
+    length_of = documents.set_index("document")[of]
+    for name in attempts["document"].unique():
+        if name not in length_of.index:
+            hint = nearest(name, map(str, length_of.index))
+            raise InputError(f"unknown document {name!r}; {hint}")
+    return attempts["document"].map(length_of).to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 # --- bins --------------------------------------------------------------------------------------
 
 
-def _bin_numbers(attempts: pd.DataFrame, lengths: Numbers, of: str, bins: int) -> Counts:
+def _bin_numbers(attempts: pd.DataFrame, lengths: Numbers, bins: int) -> Counts:
     """Return the bin of each attempt, from 1 up and none of them empty; 0 without a length."""
     measured = ~np.isnan(lengths)
-    counted = measured & ~(attempts["document"].duplicated().to_numpy() & (of in _OF_DOCUMENTS))
+    counted = measured & ~attempts["document"].duplicated().to_numpy()
     upper_ends = _upper_ends(np.sort(lengths[counted]), bins)
     numbers = np.zeros(len(lengths), dtype=np.int64)
     numbers[measured] = (

@@ -92,17 +92,12 @@ class Regressions(TextCard, DescribedFrames):
         """
         row = self.comparison.differences.iloc[0]
         verdicts = self._by_document["verdict"].value_counts()
-        invalid = {
-            f"invalid_{time}": (self._by_document[f"outcome_{time}"] == "invalid").sum()
-            for time in ("was", "is")
-        }
         entries = {
             "was": row["mean_a"],
             "is": row["mean_b"],
             "difference": row["b_minus_a"],
             **{name: row[name] for name in ("low", "high", "p_value", "detectable", "documents")},
             **{name: verdicts.get(name, 0) for name in DOCUMENT_VERDICTS},
-            **invalid,
             "fields_regressed": self._by_document["regressed"].sum(),
             "fields_improved": self._by_document["improved"].sum(),
         }
@@ -181,29 +176,6 @@ def _listed(fields: pd.DataFrame) -> pd.DataFrame:
     return fields[is_listed.to_numpy(dtype=bool)]
 
 
-def _side(row: Mapping[Any, Any], side: str) -> str:
-    """Write outcome and score of one side of a row."""
-    outcome, score = row[f"outcome_{side}"], row[f"score_{side}"]
-    text = "absent" if pd.isna(outcome) else str(outcome)
-    return text if pd.isna(score) else f"{text} {score:.3g}"
-
-
-def _values(row: Mapping[Any, Any]) -> list[str]:
-    """Write gold and both values: an array as its number of items, quoted if types differ."""
-    values = [row[name] for name in ("gold", "was", "is")]
-    is_array = not pd.isna(row["metric"])
-    types = {type(value) for value in values if value is not None}
-    write = canonical if len(types - {float}) > 1 else value_text
-    return [
-        plural(len(value), "item")
-        if isinstance(value, list) and is_array
-        else ""
-        if value is None
-        else write(value)
-        for value in values
-    ]
-
-
 def _change_text(row: Mapping[Any, Any]) -> str:
     document, path, was, is_, _, *values = _cells(row)
     before, after = (one_line(text, 60) or "nothing" for text in values)
@@ -213,7 +185,20 @@ def _change_text(row: Mapping[Any, Any]) -> str:
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
     """Return the texts of a row: document, path, both sides, gold and both values."""
-    return [row["document"], row["path"], _side(row, "was"), _side(row, "is"), *_values(row)]
+    cells = [row["document"], row["path"]]
+    for side in ("was", "is"):
+        outcome, score = row[f"outcome_{side}"], row[f"score_{side}"]
+        text = "absent" if pd.isna(outcome) else str(outcome)
+        cells.append(text if pd.isna(score) else f"{text} {score:.3g}")
+    values = [row[name] for name in ("gold", "was", "is")]
+    types = {type(value) for value in values if value is not None}
+    write = canonical if len(types - {float}) > 1 else value_text  # quotes tell types apart
+    for value in values:
+        if isinstance(value, list) and not pd.isna(row["metric"]):
+            cells.append(plural(len(value), "item"))
+        else:
+            cells.append("" if value is None else write(value))
+    return cells
 
 
 def _markdown_cells(row: Mapping[Any, Any]) -> list[str]:
@@ -426,11 +411,11 @@ def _refuse_other_alternatives(sources: Iterable[Evaluations], common: list[str]
     for document in common:
         old, new = was.get(document), is_.get(document)
         if old != new:
-            first = f"{'' if old else 'no '}accepted alternatives for document {document!r}"
-            second = ("other ones" if old else "some") if new else "none"
+            what = {True: "accepted alternatives", False: "no accepted alternatives"}
             raise InputError(
-                f"the baseline was evaluated with {first}, the candidate with {second}; evaluate "
-                "one of them again, with the same accepted="
+                f"the baseline was evaluated with {what[bool(old)]} for document {document!r}, the "
+                f"candidate with {'other ones' if old and new else 'some' if new else 'none'}; "
+                "evaluate one of them again, with the same accepted="
             )
 
 

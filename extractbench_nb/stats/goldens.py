@@ -257,7 +257,7 @@ def _read(path: Path, what: str) -> Any:
 
 def _rows(ev: Evaluation) -> list[_Row]:
     fields = ev.fields
-    rows: list[_Row] = fields.loc[fields["counted"], _KEPT].to_dict("records")
+    rows: Any = fields.loc[fields["counted"], _KEPT].to_dict("records")
     return [row | {"score": None if pd.isna(row["score"]) else row["score"]} for row in rows]
 
 

@@ -219,10 +219,9 @@ def judge_agreement(
             f"evaluations is {_short(source)}; expected a mapping with the names of at least two "
             "judges, each with an Evaluation, results of a batch or a DataFrame"
         )
-    compared = [metrics] if isinstance(metrics, str) else metrics
-    if compared is None:
-        compared = [name for name, entry in REGISTRY.entries.items() if entry.judged]
-    compared = list(compared)
+    if metrics is None:
+        metrics = [name for name, entry in REGISTRY.entries.items() if entry.judged]
+    compared = [metrics] if isinstance(metrics, str) else list(metrics)
     sides = {str(name): _rows(str(name), found, compared) for name, found in source.items()}
     pairs = list(combinations(sides, 2))
     if reference is not None:
@@ -249,18 +248,15 @@ def _rows(name: str, source: object, metrics: list[str]) -> pd.DataFrame:
             f"judge {name!r} has no row of a metric to compare ({', '.join(metrics)}); "
             f"{nearest(metrics[0] if metrics else '', known)}"
         )
-    for row, value in rows["passed"].items():
-        if not (value is None or pd.isna(value) or value in (True, False)):
-            raise InputError(
-                f"passed of judge {name!r} is {_short(value)} at row {row!r}; expected True, "
-                "False or NA"
-            )
+    try:
+        passed = rows["passed"].astype("boolean")
+    except (TypeError, ValueError):
+        raise InputError(f"passed of judge {name!r}: expected True, False or NA") from None
     keys = [key for key in _KEYS if key in rows.columns]
     again = rows.duplicated(keys)
     if again.any():
         where = ", ".join(f"{key} {rows.loc[again, key].iloc[0]!r}" for key in keys)
         raise InputError(f"judge {name!r} has more than one row of {where}; expected one per field")
-    passed = rows["passed"].astype("boolean")
     if "outcome" in rows.columns:
         passed = passed.mask((rows["outcome"] == "judge_error").astype(bool))
     return rows.assign(passed=passed)
@@ -279,7 +275,7 @@ def _compare(
             for frame in frames
         ]
     try:
-        joined = join_verdicts(frames[0], frames[1], "passed", names)
+        joined = join_verdicts(frames[0], frames[1], names)
     except InputError as error:
         raise InputError(f"judges {a!r} (a) and {b!r} (b): {error}") from None
     same = _identical(joined, a, b)
@@ -288,7 +284,7 @@ def _compare(
         if "outcome" in frame.columns:
             asked &= frame["outcome"].isin(_ASKED).to_numpy(dtype=np.bool_)
     rows = joined.select(asked & ~same)
-    found = agreement_of(rows, "passed", drawing)
+    found = agreement_of(rows, drawing)
     judges = {"judge_a": a, "judge_b": b}
     (_, a_only), (b_only, _) = found.table.to_numpy().tolist()  # pass first, then fail
     distance = math.nan
@@ -534,8 +530,8 @@ def self_consistency(
             "Ensemble([...])"
         )
     fails = repeated["answered"] - repeated["passes"]
-    share = np.maximum(repeated["passes"], fails) / repeated["answered"].astype("Float64")
-    share = share.where(repeated["answered"] >= _REPEATED)
+    share = fails.where(fails > repeated["passes"], repeated["passes"]) / repeated["answered"]
+    share = share.astype("Float64").where(repeated["answered"] >= _REPEATED)
     repeated = repeated.assign(agreement=share, unanimous=share == 1)
     fields = CONSISTENCY_COLUMNS.from_records(repeated.reindex(columns=CONSISTENCY_COLUMNS.names))
     known = fields[fields["agreement"].notna()]

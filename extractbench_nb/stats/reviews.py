@@ -94,17 +94,11 @@ class ReviewPlan(TextCard, DescribedFrames):
     left_out: int
     drawing: Drawing
     _curve: pd.DataFrame
-    _ranked: pd.DataFrame
 
     @property
     def curve(self) -> pd.DataFrame:
         """The remaining error by budget; see `ReviewPlan.columns()`. A copy."""
         return self._curve.copy()
-
-    @property
-    def ranked(self) -> pd.DataFrame:
-        """The documents or values that the plan was fitted on, in the order of review. A copy."""
-        return self._ranked.copy()
 
     def apply(self, confidences: pd.DataFrame) -> pd.DataFrame:
         """Choose what to check among new outputs, which need no gold.
@@ -180,8 +174,8 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
     Returns
     -------
     ReviewPlan
-        ``remaining`` with its interval ``low`` to ``high``, ``curve`` with the same for other
-        budgets, and ``ranked``, the order of review.
+        ``remaining`` with its interval ``low`` to ``high``, and ``curve`` with the same for other
+        budgets.
 
     Raises
     ------
@@ -223,7 +217,7 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
     if unit not in UNITS:
         raise InputError(f"unit is {unit!r}; {nearest(unit, UNITS)}")
     values = judged_values(evaluations, confidences)
-    ranked = _ranked(values.confidences, unit, budget, seed)
+    _ranked(values.confidences, unit, budget, seed)  # refuses values without a path
     levels = _levels(values, unit)
     if levels.documents < _FEWEST:
         raise InputError(
@@ -254,7 +248,6 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
         len(_outputs(values.rows) - _outputs(values.confidences)),
         drawing,
         curve,
-        ranked,
     )
 
 
@@ -484,15 +477,13 @@ def risk_coverage(
     rows = values.known
     stated, wrong = rows["confidence"].to_numpy(dtype=np.float64), rows["wrong"].to_numpy()
     curve, aurc = accepted_errors(stated, wrong, rows["cluster"].to_numpy(), drawing)
-    chosen = chosen_row(curve, target)
+    row = chosen_row(curve, target)
+    chosen = None if row is None else row[["threshold", "coverage", "risk", "upper"]]
     return RiskCoverage(
         aurc,
         float(curve["risk"].iloc[-1]),
         float(target),
-        None if chosen is None else float(chosen["threshold"]),
-        0.0 if chosen is None else float(chosen["coverage"]),
-        None if chosen is None else float(chosen["risk"]),
-        None if chosen is None else float(chosen["upper"]),
+        *((None, 0.0, None, None) if chosen is None else map(float, chosen)),
         values.without,
         values.unused,
         drawing,

@@ -134,6 +134,11 @@ def bounds(counts: list[tuple[str, str, int, int, int]], confidence: float = 0.9
         ([("a", "1", 0, 5, 0)], (None, None)),
         # half of many documents, all of it or nothing: an ordinary Wilson interval, nearly
         ([("a", f"{n}", 10 * (n % 2), 10, 10) for n in range(400)], (0.4512, 0.5488)),
+        # an easy and a hard schema: documents are compared with those of their own schema only
+        (
+            [("ab"[n % 2], f"{n}", (9, 2)[n % 2] - n // 2 % 2, 10, 10) for n in range(8)],
+            (0.4503, 0.5497),
+        ),
     ],
 )
 def test_intervals_by_hand(

@@ -183,20 +183,6 @@ def test_every_length(of: str) -> None:
     assert found["valid"].sum() == attempts["valid"].sum() == 3
 
 
-@pytest.mark.parametrize("of", ["output_tokens", "output_characters"])
-def test_outputs_without_a_text_are_counted_apart(of: str) -> None:
-    attempts = every_failure(3)
-    found = validity_by_length(attempts, sample(), of, bins=50)
-    texts = attempts[attempts["raw"].notna() & (attempts["failure"] != "empty_response")]["raw"]
-    measure = count_tokens if of == "output_tokens" else len
-    assert 0 < len(texts) < 42
-    assert found["shortest"].dropna().tolist() == sorted({measure(text) for text in texts})
-    last = found.iloc[-1]
-    assert last["attempts"] == 42 - len(texts)
-    assert last["valid"] == 0
-    assert last[["bin", "shortest", "median", "longest"]].isna().all()
-
-
 @pytest.mark.parametrize(
     "change, options, problem",
     [
@@ -212,7 +198,6 @@ def test_outputs_without_a_text_are_counted_apart(of: str) -> None:
         (None, {"by": "model"}, "by is 'model'; expected one of document, run, valid"),
         (None, {"by": "valid"}, "by is 'valid', a column of the result"),
         (None, {"by": []}, "by is empty"),
-        (None, {"of": "output_tokens"}, "attempts: there is no column 'failure'"),
         (lambda f: f.assign(document="d 1"), {}, "unknown document 'd 1'; did you mean 'd1'"),
         (lambda f: f.drop(columns="valid"), {}, "attempts: there is no column 'valid'"),
     ],

@@ -18,8 +18,6 @@ from extractbench_nb.stats.agreements import agreement, kappa_interval, kappas
 from extractbench_nb.stats.intervals import Drawing
 from tests.stats.verdicts import noisy, side
 
-WORDS = ["correct", "incorrect", "omission"]
-
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize("size", [2, 9, 200])
@@ -32,20 +30,6 @@ def test_kappa_is_that_of_scikit_learn(size: int, share: float) -> None:
     assert found.kappa == pytest.approx(expected, nan_ok=True)
     assert found.raw == pytest.approx(np.mean(a == b))
     assert found.rows == found.table.to_numpy().sum() == size
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_kappa_of_outcomes_is_that_of_scikit_learn(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    a = rng.choice(WORDS, 80, p=[0.6, 0.3, 0.1])
-    b = np.where(rng.random(80) < 0.7, a, rng.choice(WORDS, 80))
-    left, right = (side([True] * 80, outcome=x) for x in (a, b))
-    found = agreement(left, right, on="outcome", resamples=100)
-    assert found.kappa == pytest.approx(cohen_kappa_score(a, b))
-    assert found.table.index.tolist() == found.table.columns.tolist() == sorted(WORDS)
-    expected = pd.crosstab(a, b).to_numpy()
-    assert (found.table.to_numpy() == expected).all()
-    assert agreement(left, right, resamples=100).raw == 1
 
 
 @pytest.mark.parametrize("documents", [12, 60])
@@ -128,9 +112,6 @@ def test_no_bca_where_resamples_have_no_kappa() -> None:
 def test_rows_without_a_verdict_are_left_out_and_counted() -> None:
     found = agreement(side([True, None, True, False]), side([True, True, None, False]))
     assert (found.rows, found.unjudged, found.raw) == (2, 2, 1.0)
-    outcomes = (side([True] * 3, outcome=["correct", "judge_error", w]) for w in WORDS[:2])
-    by_outcome = agreement(*outcomes, on="outcome")
-    assert (by_outcome.rows, by_outcome.unjudged) == (2, 1)
 
 
 def test_order_of_rows_and_other_index_leave_no_trace() -> None:
@@ -185,13 +166,6 @@ TWO_RUNS = pd.concat([side([True, False], run="x"), side([True, True], run="y")]
 @pytest.mark.parametrize(
     "a, b, options, message",
     [
-        (side([True]), side([True]), {"on": "pass"}, "on='pass'; did you mean 'passed'?"),
-        (
-            side([True]),
-            side([True]),
-            {"on": "outcome"},
-            "fields of a: there is no column 'outcome'",
-        ),
         (
             side([True]),
             side([True]).drop(columns="path"),

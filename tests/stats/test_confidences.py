@@ -97,9 +97,11 @@ def test_no_value_counts_twice(profile: str) -> None:
     paths = ["$.grid", "$.none", "$.tags"]
     if profile == "strict":
         paths = ["$.grid[0][0]", "$.none", "$.tags[0]", "$.tags[1]"]
-    found = plan.ranked.groupby(["run", "document"])["path"].agg(lambda some: sorted({*some}))
+    given = outputs.assign(schema=[schema] * len(outputs))
+    ranked = plan.apply(xb.stats.run_agreement(given, profile=profile))
+    found = ranked.groupby(["run", "document"])["path"].agg(lambda some: sorted({*some}))
     assert found.tolist() == [paths] * 4
-    assert len(plan.ranked) == len(paths) * 4
+    assert len(ranked) == len(paths) * 4
     assert plan.without == plan.unused == 0
     assert xb.stats.calibration(evs).scores["n"].tolist() == [len(paths) * 4]
 

@@ -295,8 +295,6 @@ _UNITS = {
     "fields": "fields of gold outside of arrays",
     "pages": "pages of the PDF",
     "pdf_tokens": "GPT-2 tokens of the PDF's text",
-    "output_tokens": "GPT-2 tokens of the output",
-    "output_characters": "characters of the output",
 }
 
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
