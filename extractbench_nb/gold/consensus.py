@@ -195,10 +195,9 @@ def suspects(
     is_number = isinstance(share, int | float) and not isinstance(share, bool)
     if not is_number or not 0 < share <= 1:
         raise InputError(f"min_share={min_share!r}; expected a number in (0, 1]")
-    summary = evs.summary
-    valid = summary[summary["outcome"] == "evaluated"]
-    groups = valid.groupby("document", sort=False)
-    runs_of = {str(name): sorted(rows["run"]) for name, rows in groups}
+    valid = evs.summary.query("outcome == 'evaluated'")
+    groups = valid.groupby("document", sort=False)["run"]
+    runs_of = {str(name): sorted(runs) for name, runs in groups}
     chosen = {name: runs for name, runs in runs_of.items() if len(runs) >= min_runs}
     if not chosen:
         most = max(map(len, runs_of.values()), default=0)

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,16 +93,12 @@ _LONGEST_CELL = 100_000_000
 
 def csv_text(spec: FrameSpec, rows: Iterable[Sequence[Any]]) -> str:
     """Write rows as CSV; the byte-order mark tells a spreadsheet that it is UTF-8."""
-    out = io.StringIO(newline="")
+    out, dumps = io.StringIO(newline=""), partial(json.dumps, ensure_ascii=False)
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(spec.names)
     for row in rows:
         writer.writerow(
-            ""
-            if cell is pd.NA
-            else json.dumps(cell, ensure_ascii=False)
-            if name in _VALUES
-            else _text_cell(str(cell))
+            "" if cell is pd.NA else dumps(cell) if name in _VALUES else _text_cell(str(cell))
             for name, cell in zip(spec.names, row, strict=True)
         )
     return "\ufeff" + out.getvalue()

@@ -370,8 +370,7 @@ def judged_findings(by: str = "severity", *, confidence: float = 0.95) -> pd.Dat
         judged.loc["all"] = judged.sum()
     drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
     rows = []
-    for row in judged.itertuples():
-        group, findings, drawn, *decided = row
+    for group, findings, drawn, *decided in judged.itertuples():
         share = decided[0] / drawn
         low, high, _ = wilson_interval(share, drawn, drawing)
         rows.append((group, findings, drawn, *decided, share, low, high))

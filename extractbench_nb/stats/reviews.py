@@ -478,12 +478,15 @@ def risk_coverage(
     stated, wrong = rows["confidence"].to_numpy(dtype=np.float64), rows["wrong"].to_numpy()
     curve, aurc = accepted_errors(stated, wrong, rows["cluster"].to_numpy(), drawing)
     row = chosen_row(curve, target)
-    chosen = None if row is None else row[["threshold", "coverage", "risk", "upper"]]
+    chosen: dict[Any, float] = {} if row is None else row.astype(float).to_dict()
     return RiskCoverage(
         aurc,
         float(curve["risk"].iloc[-1]),
         float(target),
-        *((None, 0.0, None, None) if chosen is None else map(float, chosen)),
+        chosen.get("threshold"),
+        chosen.get("coverage", 0.0),
+        chosen.get("risk"),
+        chosen.get("upper"),
         values.without,
         values.unused,
         drawing,

@@ -436,7 +436,7 @@ def test_the_shipped_counts_are_those_of_this_audit(published_audit: Audit) -> N
     "options, message",
     [
         ({"by": "kinds"}, "by='kinds'.*kind"),
-        ({"confidence": 1.0}, "confidence: expected a number between 0 and 1, found 1.0"),
+        ({"confidence": 1.0}, "confidence=1.0; it lies between 0 and 1"),
     ],
 )
 def test_judged_findings_names_what_is_wrong(options: dict[str, Any], message: str) -> None:
