@@ -18,11 +18,7 @@ MANY, FEW = 2_000, 20
 def summary(request) -> pd.DataFrame:
     documents = FEW if request.config.getoption("benchmark_disable") else MANY
     random = np.random.default_rng(4)
-    rows = [
-        {"run": f"run{r}", "document": f"d{d}"}
-        for r in range(RUNS)
-        for d in range(documents)
-    ]
+    rows = [{"run": f"run{r}", "document": f"d{d}"} for r in range(RUNS) for d in range(documents)]
     scores = random.beta(8, 2, size=(len(rows), len(MEASURES)))
     return pd.DataFrame(rows).join(pd.DataFrame(scores, columns=list(MEASURES)))
 
