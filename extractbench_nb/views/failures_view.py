@@ -1040,9 +1040,7 @@ class FailureExplorer(model.Choice, View):
         table = ui.table(heads, h("tbody", body), role="grid", aria_label=label)
         left_out = [
             f"{found.more_lines:,} more reasons" if found.more_lines else "",
-            f"{found.more_columns:,} more {self.modes_by.replace('_', ' ')}s"
-            if found.more_columns
-            else "",
+            f"more columns: {found.more_columns:,}" if found.more_columns else "",
         ]
         said = ", ".join(text for text in left_out if text)
         return h(
