@@ -103,10 +103,10 @@ def fetch_dataset(
 
 def _fetch_one(url: str, file: ReleasedFile, path: Path) -> None:
     """Download one file, or raise `DatasetError`; a PDF without known hash may be absent."""
-    from requests import HTTPError, RequestException
-
     # `Pooch.fetch`, which calls this, writes a line per file beside the progress bar
     stream_download = needs("pooch.core", "benchmark").stream_download
+    from requests import HTTPError, RequestException  # which pooch needs
+
     try:
         stream_download(url, path, file.sha256, _download, retry_if_failed=RETRIES)
         return

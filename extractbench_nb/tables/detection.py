@@ -419,6 +419,8 @@ def page_tables(
     (`from_objects`). A detected table without rows or columns is left out.
     """
     path = Path(pdf)
+    if models is None:
+        needs("pdfplumber", "tables")
     given: Any = models
     if given is not None and (not isinstance(given, tuple | list) or len(given) != len(_LONGEST)):
         raise InputError(f"models: {given!r:.80}; expected two, for detection and for structure")

@@ -51,7 +51,7 @@ def failure_tables(attempts: pd.DataFrame, dataset: xb.runs.Dataset) -> list[pd.
         xb.stats.failure_modes(attempts),
         xb.stats.failure_modes(attempts, ["run", "domain"]),
         failure_positions(attempts),
-        *(validity_by_length(attempts, dataset, of) for of in ("gold_tokens", "output_tokens")),
+        *(validity_by_length(attempts, dataset, of) for of in ("gold_tokens", "pdf_tokens")),
         validity_by_length(attempts, dataset, by="run"),
     ]
 
