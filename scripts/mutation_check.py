@@ -57,7 +57,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "core/similarity.py",
             "core/alignment.py",
-            "core/proxy.py",
+            "core/field_metrics/estimates.py",
             "judges/model_aligner.py",
         ),
         ("engine", "judges/llm/test_aligning.py", "evaluation/test_[su]*.py", "parity"),

@@ -1,15 +1,16 @@
 """Optimal one-to-one assignment of predicted items to gold items.
 
-It maximises first the number of matched pairs, then the total similarity. Ties are broken by the
-items' canonical JSON, never by position, so that shuffling either side changes no score. Small
-arrays are solved exactly on the declared metrics. In large arrays equal items are paired first; a
-vectorised estimate (`Estimate`) proposes the other pairs, and the declared metrics compare them.
+It maximises first the number of matched pairs, then the total similarity. Pairs that do not match
+and are less alike than `align_threshold` take no part. Ties are broken by the items' canonical
+JSON, never by position, so that shuffling either side changes no score. Small arrays are solved
+exactly on the declared metrics. In large arrays equal items are paired first; the estimates that
+the metrics declare propose the other pairs, and the metrics themselves compare these.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
@@ -19,43 +20,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extractbench_nb.core.field_metrics.estimates import (
+    Estimated,
+    Flags,
+    Matrix,
+    judged_texts,
+    similar_bags,
+)
+from extractbench_nb.core.field_metrics.registry import REGISTRY
+from extractbench_nb.core.pairing import pair_up
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.proxy import Estimate, proxy_matrix
-from extractbench_nb.core.schema.schema_nodes import Node
+from extractbench_nb.core.schema.schema_nodes import MISSING, Node
 from extractbench_nb.core.scoring import Scorer
-from extractbench_nb.core.similarity import ItemComparer, MapItem, PairScore
+from extractbench_nb.core.similarity import ItemComparer, MapItem, pass_threshold
 from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.core.values.json_values import canonical, canonical_unordered
+from extractbench_nb.core.values.json_values import canonical, canonical_unordered, json_type
 
-#: Comparisons of scalars up to which an array is solved on the declared metrics: where items hold
-#: arrays themselves, and where they don't.
-EXACT_NESTED = 640
-EXACT_FLAT = 1_000
-#: The same for the items of a large array that the estimate left without a match.
-EXACT_REST = 1_000
-#: Beyond that, at most so many of the likeliest partners are compared for each of these items, and
-#: so many comparisons are spent on all of them.
+#: Comparisons of scalars up to which an array is solved on the declared metrics.
+EXACT = 640
+#: Beyond that, at most so many of the likeliest partners are compared for each item that the
+#: estimate left without a match, and so many comparisons are spent on all of them.
 SECOND_LOOK = 5
 SECOND_LOOK_COMPARISONS = 8_000
+#: Comparisons within one pair of items beyond which there is no second look.
+LARGE_PAIR = 50
 #: Pairs of items with accepted alternatives up to which all of them are compared.
 ALTERNATIVE_PAIRS = 20_000
-#: Comparisons within one pair of items beyond which the estimate stands as it is.
-LARGE_PAIR = 50
-#: Pairs of items from which arrays are solved on bounds: large ones, and small ones.
-BOUNDED_PAIRS = 100_000
-BOUNDED_TABLE = 9
-#: Error of rounding of an estimate.
-SLACK = 1e-5
 #: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
 DENSE_PAIRS = 16_000_000
 #: Candidates that are kept for each gold item beyond that.
 CANDIDATES = 30
-#: Items that are texts of this length are long; long texts less alike than this do not match.
-LONG_TEXT = 120
-HOPELESS_TEXT = 0.2
-_LIKELY = 0.99
 #: Candidates less alike than this are not worth a comparison.
 HOPELESS = 0.1
+#: What a pair is worth that takes part although it has nothing in common.
+_TINY = 1e-9
+
+Pairs = list[tuple[int, int]]
+Worths = NDArray[np.float64]
 
 
 class OptimalAligner(ItemComparer):
@@ -107,9 +108,33 @@ class OptimalAligner(ItemComparer):
         if items is not None and len(gold) == len(predicted) == prefix + 1:
             pairs.append((prefix, prefix))
         elif items is not None and min(len(gold), len(predicted)) > prefix:
-            pairs.extend(self._assign(items, gold, predicted, prefix))
+            threshold = pass_threshold(node, "align_threshold", 0.5)
+            pairs.extend(self._assign(items, gold, predicted, prefix, threshold))
         self._known[key] = sorted(pairs)
         return self._known[key]
+
+    def _assign(
+        self, node: Node, gold: Sequence[Any], predicted: Sequence[Any], start: int, least: float
+    ) -> Pairs:
+        """Align items from `start` on; pairs less alike than `least` take no part."""
+        ours, theirs = self._side(gold), self._side(predicted)
+        left, right = ours.order_from(start), theirs.order_from(start)
+        equal = equal_pairs(ours, theirs, left, right)
+        if len(equal) == min(len(left), len(right)):
+            return equal
+        if _comparisons(node, ours.leaves, theirs.leaves) <= EXACT:
+            equal = []
+        else:
+            left, right = unpaired(equal, ours, theirs, left, right)
+        one, two = [ours.items[i] for i in left], [theirs.items[j] for j in right]
+        pairs = len(one) * len(two)
+        if self._cost(node, one, two) <= EXACT:
+            found = self._solve_exactly(node, one, two, least)
+        elif pairs > DENSE_PAIRS:
+            found = _solve_greedily(node, one, two)
+        else:
+            found = self._solve_likeliest(node, one, two, least)
+        return equal + [(left[a], right[b]) for a, b in found]
 
     def _side(self, items: Sequence[Any]) -> Side:
         side = self._sides.get(id(items))
@@ -117,102 +142,99 @@ class OptimalAligner(ItemComparer):
             side = self._sides[id(items)] = Side(items, self._texts, self._counts)
         return side
 
-    def _assign(
-        self, node: Node, gold: Sequence[Any], predicted: Sequence[Any], start: int
-    ) -> Pairs:
-        ours, theirs = self._side(gold), self._side(predicted)
-        left, right = ours.order_from(start), theirs.order_from(start)
-        equal = equal_pairs(ours, theirs, left, right)
-        if len(equal) == min(len(left), len(right)):
-            return equal
-        if _scalar_comparisons(node, ours.leaves, theirs.leaves) <= _exact_limit(node):
-            equal, solve = [], self._solve_exactly
-        else:
-            left, right = unpaired(equal, ours, theirs, left, right)
-            solve = self._solve_rest
-        one, two = [ours.items[i] for i in left], [theirs.items[j] for j in right]
-        return equal + [(left[a], right[b]) for a, b in solve(node, one, two)]
+    def _cost(self, node: Node, one: list[Any], two: list[Any]) -> float:
+        """Return the comparisons of scalars that comparing all pairs of items takes."""
+        return _comparisons(node, _leaves(one, self._counts), _leaves(two, self._counts))
 
-    def _solve_rest(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
-        pairs = len(one) * len(two)
-        limit = _exact_limit(node)
-        if pairs <= limit and self._comparisons(node, one, two) <= limit:
-            return self._solve_exactly(node, one, two)
-        if pairs > DENSE_PAIRS:
-            return _solve_greedily(node, one, two)
-        return self._look_again(node, one, two)
+    def _solve_exactly(self, node: Node, one: list[Any], two: list[Any], least: float) -> Pairs:
+        """Solve on what pairs are worth at most, until all chosen pairs have been compared."""
+        worth = np.empty((len(one), len(two)))
+        is_bound = np.zeros(worth.shape, np.bool_)
+        bonus = _bonus(worth)
+        for a, gold in enumerate(one):
+            for b, predicted in enumerate(two):
+                (score, matched), is_bound[a, b] = self.at_most(node, gold, predicted)
+                worth[a, b] = _worth(score, matched, bonus, least)
+        while True:
+            pairs = solve(worth)
+            compared = [(a, b) for a, b in pairs if is_bound[a, b] and worth[a, b] > 0.0]
+            if not compared:
+                return pairs
+            self._put(worth, node, one, two, compared, least)
+            for pair in compared:
+                is_bound[pair] = False
 
-    def _look_again(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
-        """Compare the estimated pairs; what did not match is solved anew, now on its metrics."""
-        worth = _estimated(node, one, two)
-        chosen = worth.best_pairs()
-        a_pair = self._comparisons(node, one, two) / (len(one) * len(two))
-        if a_pair > LARGE_PAIR:
-            return chosen
-        sure = [(a, b) for a, b in chosen if self.compare(node, one[a], two[b]).matched]
-        ours = sorted(set(range(len(one))) - {a for a, _ in sure})
-        theirs = sorted(set(range(len(two))) - {b for _, b in sure})
-        if not ours or not theirs:
-            return sure
-        rest, others = [one[a] for a in ours], [two[b] for b in theirs]
-        if a_pair * len(rest) * len(others) <= EXACT_REST and not _are_long(rest):
-            found = self._solve_exactly(node, rest, others)
-        else:
-            spent = a_pair * min(len(rest), len(others))
-            count = round(min(SECOND_LOOK, max(1, SECOND_LOOK_COMPARISONS / spent)))
-            part = _rest_of(worth, np.array(ours), np.array(theirs), _are_long(rest))
-            found = self._solve_likeliest(node, rest, others, part, count)
-        return sure + [(ours[a], theirs[b]) for a, b in found]
-
-    def _solve_likeliest(
-        self, node: Node, one: list[Any], two: list[Any], worth: Worth, count: int
-    ) -> Pairs:
-        """Put the declared metrics in the place of the estimate for the likeliest pairs."""
-        bonus = _bonus(one, two)
-        count = min(count, max(worth.values.shape))
-        # the estimate does not know of accepted alternatives
-        known = {a for a, item in enumerate(one) if self.scorer.accepted.of_scalars(item)}
-        if len(known) * len(two) > ALTERNATIVE_PAIRS:
-            known.clear()
-        compared = [(a, b) for a in sorted(known) for b in range(len(two))]
-        for a, b in [*compared, *worth.likeliest(count)]:
-            if worth.values[a, b] < 0.0 and a not in known:
-                continue
+    def _put(
+        self,
+        worth: Worths,
+        node: Node,
+        one: list[Any],
+        two: list[Any],
+        pairs: Iterable[tuple[int, int]],
+        least: float,
+    ) -> None:
+        """Put what pairs are worth by the declared metrics into a matrix."""
+        bonus = _bonus(worth)
+        for a, b in pairs:
             score, matched = self.compare(node, one[a], two[b])
-            worth.put(a, b, score + bonus if matched else score)
-        return worth.best_pairs()
+            worth[a, b] = _worth(score, matched, bonus, least)
 
-    def _comparisons(self, node: Node, one: list[Any], two: list[Any]) -> float:
-        ours = sum(_leaves(item, self._counts) for item in one)
-        return _scalar_comparisons(node, ours, sum(_leaves(item, self._counts) for item in two))
+    def _solve_likeliest(self, node: Node, one: list[Any], two: list[Any], least: float) -> Pairs:
+        """Compare the pairs that are best by the estimate, then the likeliest of those left."""
+        similar, likely = estimate(node, one, two)
+        pairs = solve(similar + _bonus(similar) * likely)
+        matched = [(a, b) for a, b in pairs if self.compare(node, one[a], two[b]).matched]
+        ours = sorted(set(range(len(one))) - {a for a, _ in matched})
+        theirs = sorted(set(range(len(two))) - {b for _, b in matched})
+        if not ours or not theirs:
+            return matched
+        rest, others = [one[a] for a in ours], [two[b] for b in theirs]
+        if self._cost(node, rest, others) <= EXACT:
+            found = self._solve_exactly(node, rest, others, least)
+            return matched + [(ours[a], theirs[b]) for a, b in found]
+        a_pair = self._cost(node, one, two) / similar.size
+        spent = a_pair * min(len(rest), len(others))
+        count = (
+            min(SECOND_LOOK, int(SECOND_LOOK_COMPARISONS / spent)) if a_pair <= LARGE_PAIR else 0
+        )
+        candidates = _candidates(similar[np.ix_(ours, theirs)], count)
+        # the estimate does not know of accepted alternatives
+        known = [a for a, item in enumerate(rest) if self.scorer.accepted.of_scalars(item)]
+        if len(known) * len(others) <= ALTERNATIVE_PAIRS:
+            candidates += [(a, b) for a in known for b in range(len(others))]
+        place = {i: a for a, i in enumerate(ours)}, {j: b for b, j in enumerate(theirs)}
+        candidates += [(place[0][i], place[1][j]) for i, j in set(pairs) - set(matched)]
+        worth = np.zeros((len(rest), len(others)))
+        self._put(worth, node, rest, others, candidates, least)
+        return matched + [(ours[a], theirs[b]) for a, b in solve(worth)]
 
-    def _solve_exactly(self, node: Node, one: list[Any], two: list[Any]) -> Pairs:
-        bonus = _bonus(one, two)
 
-        def block(rows: Indices, columns: Indices) -> Worths:
-            sides = [one[a] for a in rows.tolist()], [two[b] for b in columns.tolist()]
-            return _worths(self.table(node, *sides), bonus)
-
-        bounds = None
-        if len(one) * len(two) >= BOUNDED_TABLE:
-            bounds = self.bounds(node, one, two)
-        if bounds is None:
-            return solve(_worths(self.table(node, one, two), bonus))
-        values = _worths(bounds, bonus)
-        exact = np.full(values.shape, False)
-
-        def compared(rows: Indices, columns: Indices) -> Worths:
-            for a, b in zip(rows.tolist(), columns.tolist(), strict=True):
-                score, matched = self.compare(node, one[a], two[b])
-                values[a, b], exact[a, b] = score + bonus if matched else score, True
-            return values[rows, columns]
-
-        return Worth(values, exact, block, compared).best_pairs()
+def _bonus(worth: NDArray[Any]) -> int:
+    """Return what a match is worth: more than all similarities together."""
+    rows, columns = worth.shape
+    return 2 + min(rows, columns)
 
 
-def _worths(table: list[list[PairScore]], bonus: float) -> Worths:
-    """Return what pairs are worth: matches have a bonus."""
-    return np.array([[s + bonus if matched else s for s, matched in row] for row in table])
+def _worth(score: float, matched: bool, bonus: float, least: float) -> float:
+    """Return what a pair of items is worth: nothing if it takes no part."""
+    if matched:
+        return score + bonus
+    return max(score, _TINY) if score >= least else 0.0
+
+
+def _candidates(similar: Matrix, count: int) -> Pairs:
+    """Return the likeliest partners of every item of both sides."""
+    found: set[tuple[int, int]] = set()
+    for part, is_turned in ((similar, False), (similar.T, True)):
+        few = min(count, part.shape[1])
+        best = np.argpartition(-part, few - 1, axis=1)[:, :few] if few else np.empty((0, 0), int)
+        for row, columns in enumerate(best.tolist()):
+            chosen = (c for c in columns if part[row, c] >= HOPELESS)
+            found.update((c, row) if is_turned else (row, c) for c in chosen)
+    return sorted(found)
+
+
+# --- the items of one side -----------------------------------------------------------------------
 
 
 class Side:
@@ -285,17 +307,7 @@ def _at_most(copies: int, indices: list[int], side: Side) -> list[int]:
     return kept
 
 
-def _are_long(items: list[Any]) -> bool:
-    texts = [item for item in items if isinstance(item, str)]
-    return len(texts) == len(items) and sum(map(len, texts)) > LONG_TEXT * len(texts)
-
-
-def _bonus(one: list[Any], two: list[Any]) -> float:
-    """Return what a match is worth: more than all similarities together."""
-    return 2.0 + min(len(one), len(two))
-
-
-def _scalar_comparisons(node: Node, leaves: int, others: int) -> float:
+def _comparisons(node: Node, leaves: int, others: int) -> float:
     """Estimate the comparisons of scalars that comparing all pairs of items takes.
 
     An item's own fields, `flat` of them, are compared one by one, the items of its arrays pair by
@@ -303,11 +315,6 @@ def _scalar_comparisons(node: Node, leaves: int, others: int) -> float:
     """
     flat = sum(1 for c in node.children if c.kind != "array") if node.kind == "object" else 1
     return leaves * others / max(1, flat)
-
-
-def _exact_limit(node: Node) -> int:
-    nested = node.kind != "scalar" and any(c.kind == "array" for c in node.children)
-    return EXACT_NESTED if nested else EXACT_FLAT
 
 
 def _leaves(value: Any, counts: dict[int, int]) -> int:
@@ -322,51 +329,124 @@ def _leaves(value: Any, counts: dict[int, int]) -> int:
     return found
 
 
-def _estimated(node: Node, one: list[Any], two: list[Any]) -> Worth:
-    """Estimate similarity; likely pairs have a bonus. In large matrices, values are bounds."""
-    estimate, bonus = Estimate(node, one, two), _bonus(one, two)
-
-    def block(rows: Indices, columns: Indices, upper: bool = False) -> Worths:
-        similar, likely = estimate.block(rows, columns, upper=upper)
-        worth = similar.astype(np.float64)
-        worth[likely] += bonus
-        return worth
-
-    def lower(rows: Indices, columns: Indices) -> Worths:
-        loss, likely = estimate.loss(rows, columns)
-        own = values[rows, columns]
-        return own - np.where((own >= bonus) & ~likely, bonus, 0.0) - loss - SLACK
-
-    bounded = len(one) * len(two) >= BOUNDED_PAIRS and estimate.has_bounds
-    values = block(np.arange(len(one)), np.arange(len(two)), upper=bounded)
-    return Worth(values, np.full(values.shape, not bounded), block, lower)
+# --- estimates of all pairs -----------------------------------------------------------------------
 
 
-def _rest_of(worth: Worth, ours: Indices, theirs: Indices, are_long: bool) -> Worth:
-    """Return the part of these items, to be compared: what was likely has no bonus here."""
-    if are_long:  # long texts that mean the same have words in common
-        worth.make_exact()
+def estimate(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[Matrix, Flags]:
+    """Estimate the similarity of all pairs of items, and which of them are likely to match.
 
-    def block(rows: Indices, columns: Indices) -> Worths:
-        part = worth.block(ours[rows], theirs[columns])
-        part[part > 1.0] = _LIKELY
-        return part
+    Each field of the items is a column, whose different values are compared by the estimate that
+    its metric declares.
+    """
+    shape = len(gold), len(predicted)
+    total, count = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+    likely = np.ones(shape, np.bool_)
+    ours, theirs = _columns(node, gold), _columns(node, predicted)
+    for suffix in dict.fromkeys((*ours, *theirs)):
+        left, right = ours.get(suffix), theirs.get(suffix)
+        rows, columns = (_positions(c, n) for c, n in ((left, shape[0]), (right, shape[1])))
+        in_gold, in_predicted = rows >= 0, columns >= 0
+        everywhere = bool(in_gold.all() and in_predicted.all())
+        if left is not None and right is not None:
+            similar, passes = left.compare(right)
+            if similar.shape != shape or not everywhere:
+                values = np.ix_(rows[in_gold], columns[in_predicted])
+                similar, passes = similar[values], passes[values]
+            block = ... if everywhere else np.ix_(in_gold, in_predicted)  # faster without
+            total[block] += similar
+            likely[block] &= passes
+        if everywhere:
+            count += 1.0
+        else:
+            count += in_gold[:, None] | in_predicted
+            likely &= in_gold[:, None] == in_predicted
+    np.divide(total, count, out=total, where=count > 0)
+    total[count == 0] = 1.0
+    # where one item is a container and the other is not, they are compared as texts
+    kinds = [np.array([_container(item) for item in side]) for side in (gold, predicted)]
+    differ = kinds[0][:, None] != kinds[1]
+    if differ.any():
+        total[differ] = similar_bags(gold, predicted, {})[0][differ]
+        likely[differ] = False
+    return total, likely
 
-    def lower(rows: Indices, columns: Indices) -> Worths:
-        return np.minimum(worth.at_least(ours[rows], theirs[columns]), _LIKELY)
 
-    grid = np.ix_(ours, theirs)
-    values, exact = worth.values[grid], worth.exact[grid]
-    likely = values > 1.0
-    values[likely] = np.where(exact[likely], _LIKELY, 1.0)
-    if are_long:
-        values[values < HOPELESS_TEXT] = -1.0
-    return Worth(values, exact, block, lower)
+def _container(item: Any) -> int:
+    kind = json_type(item.item if isinstance(item, MapItem) else item)
+    return {"object": 1, "array": 2}.get(kind, 0)
+
+
+class Column:
+    """One field of the items of one side: its node, its different values, and which an item has."""
+
+    def __init__(self, node: Node | None) -> None:
+        self.node = node
+        self.values: list[Any] = []
+        self.positions: dict[int, int] = {}
+        self._known: dict[Any, int] = {}
+
+    def add(self, row: int, value: Any) -> None:
+        """Set the value of an item."""
+        key = (type(value), value) if not isinstance(value, dict | list) else row
+        at = self._known.setdefault(key, len(self.values))
+        if at == len(self.values):
+            self.values.append(value)
+        self.positions[row] = at
+
+    def compare(self, other: Column) -> Estimated:
+        """Estimate the similarity of all values of both sides, by the metric of the field."""
+        specs = self.node.config.metrics if self.node is not None and self.node.config else ()
+        params = specs[0].params if specs else {}
+        entry = REGISTRY.entries.get(specs[0].metric_id) if specs else None
+        compare = entry.estimate if entry is not None else judged_texts
+        if any(isinstance(value, dict | list) for value in (*self.values, *other.values)):
+            compare = similar_bags
+        return compare(self.values, other.values, params)
+
+
+def _columns(node: Node, items: Sequence[Any]) -> dict[str, Column]:
+    """Spread items over columns, by path within the item."""
+    columns: dict[str, Column] = {}
+
+    def add(suffix: str, at: Node | None, row: int, value: Any) -> None:
+        column = columns.get(suffix)
+        if column is None:
+            column = columns[suffix] = Column(at)
+        column.add(row, value)
+
+    for row, entry in enumerate(items):
+        item = entry
+        if isinstance(entry, MapItem):
+            add("key", None, row, entry.key)
+            item = entry.item
+        if isinstance(item, str) and node.types and "string" not in node.types:
+            add("whole", None, row, item)
+            continue
+        for at, value, _, suffix in pair_up(node, item, MISSING):
+            if value is not MISSING and value is not None:
+                add(suffix or "item", at, row, _first_of_class(at, value))
+    return columns
+
+
+def _positions(column: Column | None, size: int) -> NDArray[np.int64]:
+    """Return for each item the position of its value among the values; -1 if it has none."""
+    positions = np.full(size, -1)
+    if column is not None:
+        positions[list(column.positions)] = list(column.positions.values())
+    return positions
+
+
+def _first_of_class(node: Node, value: Any) -> Any:
+    """Return the first of the values that the schema declares to mean the same."""
+    if node.config is None or not node.config.accepted or isinstance(value, dict | list):
+        return value
+    classes = (members for members in node.config.accepted if value in members)
+    return next((m for m in next(classes, (value,)) if m is not None), value)
 
 
 def estimated_blocks(
     node: Node, gold: Sequence[Any], predicted: Sequence[Any]
-) -> Iterator[tuple[int, NDArray[np.float32]]]:
+) -> Iterator[tuple[int, Matrix]]:
     """Estimate how likely items belong together, for huge arrays a block of gold items at a time.
 
     Yields the first gold item of a block, and the matrix of the block by predicted items; 0 where
@@ -374,7 +454,7 @@ def estimated_blocks(
     """
     step = max(1, DENSE_PAIRS // (4 * len(predicted)))
     for start in range(0, len(gold), step):
-        similar, likely = proxy_matrix(node, gold[start : start + step], predicted)
+        similar, likely = estimate(node, gold[start : start + step], predicted)
         worth = similar + likely
         worth[worth < HOPELESS] = 0.0
         yield start, worth
@@ -397,159 +477,11 @@ def _solve_greedily(node: Node, one: list[Any], two: list[Any]) -> Pairs:
     return pairs
 
 
-# --- assignments that are worth most --------------------------------------------------------------
-
-# To compare all texts of two arrays takes long, and most pairs are unlike. So the assignment is
-# solved on what pairs are worth at most, with texts taken as equal, and only the chosen pairs are
-# compared. If they are still worth more than any other assignment can be, that is the solution. If
-# not, items for which another pair may be better are compared with all others, and it is solved
-# anew.
-
-#: Error of rounding of a total.
-MARGIN = 1e-7
-#: Solutions on bounds after which all pairs are compared.
-ROUNDS = 12
-#: Share of items with a better pair beyond which all are; and items of which that is no share yet.
-WEAK_SHARE = 0.3
-FEW_ROWS = 100
-#: Rounds after which prices are given up.
-PRICE_ROUNDS = 100
-
-Pairs = list[tuple[int, int]]
-Flags = NDArray[np.bool_]
-Indices = NDArray[np.int64]
-Worths = NDArray[np.float64]
-#: What items are worth together: all of these rows and columns, or pair by pair.
-Ask = Callable[[Indices, Indices], Worths]
-
-
-class Worth:
-    """What pairs of items are worth, or are worth at most where this is not `exact`.
-
-    `block` gives what all pairs of some rows and columns are worth, `lower` what single pairs are
-    worth at least.
-    """
-
-    def __init__(self, values: Worths, exact: Flags, block: Ask, lower: Ask) -> None:
-        self.values, self.exact, self.block, self.lower = values, exact, block, lower
-        self._is_tall = values.shape[0] > values.shape[1]
-        # the shorter side by the longer one: each row has a partner
-        self._by_row = values.T if self._is_tall else values
-
-    def put(self, row: int, column: int, value: float) -> None:
-        """Put what a pair is worth in the place of a bound or an estimate."""
-        self.values[row, column], self.exact[row, column] = value, True
-
-    def make_exact(self, rows: Indices | None = None) -> None:
-        """Replace the bounds in some rows of the shorter side, or in all."""
-        every = [np.arange(size) for size in self.values.shape]
-        if rows is not None:
-            every[self._is_tall] = rows
-        grid = np.ix_(*every)
-        if not self.exact[grid].all():
-            self.values[grid] = np.where(self.exact[grid], self.values[grid], self.block(*every))
-            self.exact[grid] = True
-
-    def at_least(self, rows: Indices, columns: Indices) -> Worths:
-        """Return what these pairs are worth at least."""
-        own = self.values[rows, columns]
-        bounds = ~self.exact[rows, columns]
-        if bounds.any():
-            own[bounds] = self.lower(rows[bounds], columns[bounds])
-        return own
-
-    def best_pairs(self) -> Pairs:
-        """Solve the assignment problem: on the bounds, where they leave one solution only.
-
-        Otherwise the solver decides on exact values which of equal solutions it takes.
-        """
-        for _ in range(ROUNDS):
-            if self.exact.all():
-                break
-            chosen = _partners(self._by_row)
-            is_only, weak = self._judge(chosen)
-            if is_only:
-                return self._pairs(list(enumerate(chosen.tolist())))
-            few = 0 < weak.size <= WEAK_SHARE * len(chosen)
-            self.make_exact(weak if few else None)
-        self.make_exact()
-        return solve(self.values)
-
-    def likeliest(self, count: int) -> Pairs:
-        """Return the best `count` partners of each item of the shorter side."""
-        if not self.exact.all():
-            weak = self._judge(self._by_row.argmax(axis=1))[1] if count == 1 else None
-            self.make_exact(weak)
-        best = np.argpartition(-self._by_row, count - 1, axis=1)[:, :count].tolist()
-        return self._pairs([(row, column) for row, some in enumerate(best) for column in some])
-
-    def _judge(self, chosen: Indices) -> tuple[bool, Indices]:
-        """Return whether no other assignment can be worth as much, and the rows where a pair can.
-
-        Rows whose values are exact are not among the latter. The former is for assignments only.
-        """
-        worth, rows = self._by_row, np.arange(len(chosen))
-        own = self.at_least(chosen, rows) if self._is_tall else self.at_least(rows, chosen)
-        bounds = worth[rows, chosen]
-        worth[rows, chosen] = -np.inf
-        is_open = ~(self.exact.T if self._is_tall else self.exact).all(axis=1)
-        weak = np.flatnonzero((own <= worth.max(axis=1)) & is_open)
-        is_only = is_only_optimum(worth, chosen, own)
-        worth[rows, chosen] = bounds
-        return is_only, weak
-
-    def _pairs(self, pairs: Pairs) -> Pairs:
-        return sorted((b, a) for a, b in pairs) if self._is_tall else pairs
-
-
-def is_only_optimum(worth: Worths, chosen: Indices, own: Worths) -> bool:
-    """Whether all other assignments are worth less, by more than an error of rounding.
-
-    `own` is what each row is worth with the column that is `chosen` for it; `worth` has the others.
-    These are worth less if each column has a price, zero where it is unused, so that every row
-    gains less in any column but its own. The lowest such prices are found by raising them until no
-    other column is as good, for which as many rounds are enough as there are rows.
-    """
-    best = worth.max(axis=1)
-    unused = np.delete(np.arange(worth.shape[1]), chosen)
-    price = np.zeros(worth.shape[1])
-    tempted, part = np.arange(0), worth[:0]
-    for _ in range(min(PRICE_ROUNDS, len(best) + 1)):
-        more = price[chosen] - own + MARGIN
-        before, tempted = tempted, np.flatnonzero(best + more > 0.0)
-        if tempted.size > max(FEW_ROWS, WEAK_SHARE * len(best)):
-            return False
-        if not np.array_equal(tempted, before):
-            part = worth[tempted]
-        raised = (part + more[tempted, None]).max(axis=0, initial=0.0)
-        if raised[unused].any():
-            return False
-        if np.array_equal(raised, price):
-            return True
-        price = raised
-    return False
-
-
-def solve(worth: Worths) -> Pairs:
-    """Solve the assignment problem on exact values."""
-    is_tall = worth.shape[0] > worth.shape[1]
-    pairs = list(enumerate(_partners(worth.T if is_tall else worth).tolist()))
-    return sorted((b, a) for a, b in pairs) if is_tall else pairs
-
-
-def _partners(worth: Worths) -> Indices:
-    """Return the column of each row, of which there are no more than columns.
-
-    Where no two rows are best in the same column, this needs no solver. That is also what scipy's
-    solver finds then: it takes the first of equal columns, row by row.
-    """
-    if worth.shape == (2, 2):
-        straight = worth[0, 0] + worth[1, 1] >= worth[0, 1] + worth[1, 0]
-        return np.array([0, 1] if straight else [1, 0])
-    best: Indices = worth.argmax(axis=1)
-    if len(set(best.tolist())) < len(best):
-        best = _solver()(worth, True)[1]
-    return best
+def solve(worth: NDArray[Any]) -> Pairs:
+    """Solve the assignment problem; pairs that are worth nothing take no part."""
+    rows, columns = _solver()(worth, True)
+    kept = worth[rows, columns] > 0.0
+    return list(zip(rows[kept].tolist(), columns[kept].tolist(), strict=True))
 
 
 @cache

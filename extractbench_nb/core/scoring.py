@@ -9,25 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from math import nan
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.accepted import Alternatives, class_members
-from extractbench_nb.core.field_metrics.number_metrics import (
-    as_number,
-    boolean_exact,
-    integer_exact,
-    number_exact,
-    number_tolerance,
-)
 from extractbench_nb.core.field_metrics.registry import REGISTRY, MetricScore
-from extractbench_nb.core.field_metrics.string_metrics import (
-    string_case_insensitive,
-    string_exact,
-    string_fuzzy,
-    string_normalized,
-)
 from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig, default_config
 from extractbench_nb.core.schema.schema_nodes import (
@@ -42,6 +28,7 @@ from extractbench_nb.core.schema.schema_nodes import (
 )
 from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.core.text.offline_judge import OfflineJudge
+from extractbench_nb.core.text.quantities import as_number
 from extractbench_nb.core.values.json_values import (
     SCALARS,
     canonical,
@@ -64,6 +51,8 @@ _NO_METRIC = NodeConfig((MetricSpec("equality"),))
 
 
 Call = Callable[[], Awaitable[Any]]
+#: What two values are compared by; the node is what judges and class metrics are told about.
+Compare = Callable[[Node, Any, Any], Any]
 
 
 class Scored(NamedTuple):
@@ -85,19 +74,156 @@ class Scored(NamedTuple):
     calls: tuple[JudgeCall, ...] = ()
     accepted: str | None = None
 
+    def read_as(self, alternative: str, *, is_present: bool = True) -> Scored:
+        """Say which alternative the verdict is about; `is_present` tells whether gold has one.
+
+        If it has, a value that is rightly absent is correct.
+        """
+        verdict = self._replace(accepted=alternative)
+        if is_present and verdict.outcome == "both_absent":
+            return verdict._replace(outcome="correct", reason="accepted_absent")
+        return verdict
+
 
 class Pending(NamedTuple):
-    """A verdict that must be awaited: the metric, and the call that gives its result."""
+    """A verdict that must be awaited.
 
-    spec: MetricSpec
+    ``alternative`` is what `Scored.read_as` is told, if the call is about an alternative.
+    ``readings`` are the verdicts on gold's value and its alternatives, where there are several.
+    """
+
+    metric: Bound
     call: Call
-    finish: Callable[[Any], Scored]
+    alternative: tuple[str, bool] | None = None
+    readings: tuple[Scored | Pending, ...] = ()
+
+    def read_as(self, alternative: str, *, is_present: bool = True) -> Pending:
+        """Say which alternative the verdict is about."""
+        return self._replace(alternative=(alternative, is_present))
+
+    async def settled(self) -> Scored:
+        """Await one reading after the other until one passes; the best counts, with all calls."""
+        known: list[Scored] = []
+        for reading in self.readings or (self,):
+            if isinstance(reading, Scored):
+                known.append(reading)
+            else:
+                try:
+                    result = await reading.call()
+                except Exception as error:  # noqa: BLE001 - it becomes a verdict
+                    result = error
+                verdict = reading.metric.verdict(result)
+                if reading.alternative is not None:
+                    text, is_present = reading.alternative
+                    verdict = verdict.read_as(text, is_present=is_present)
+                known.append(verdict)
+            if known[-1].passed:
+                break
+        best = max(known, key=lambda verdict: _rank([verdict]))
+        return best._replace(calls=tuple(call for verdict in known for call in verdict.calls))
 
 
 Verdicts = tuple[Scored | Pending, ...]
-#: A metric bound to its params. The node is what judges and class metrics are told about. The
-#: scorer is not bound, so that it goes with its evaluation, not with the next garbage collection.
-Run = Callable[["Scorer", Node | None, Any, Any], Scored | Pending]
+
+
+class _Later(NamedTuple):
+    """What a comparison returns that must be awaited."""
+
+    call: Call
+
+
+class Bound:
+    """A metric with the params of a field: it turns whatever a comparison returns into a verdict.
+
+    ``reflexive`` are the types of scalars for which the verdict on equal values is always the same.
+    """
+
+    __slots__ = ("compare", "is_judged", "mark", "reflexive", "right", "spec", "wrong")
+
+    def __init__(
+        self,
+        spec: MetricSpec,
+        mark: float,
+        compare: Compare,
+        *,
+        is_judged: bool = False,
+        reflexive: Collection[type] = (),
+    ) -> None:
+        self.spec, self.mark, self.compare = spec, mark, compare
+        self.is_judged, self.reflexive = is_judged, reflexive
+        name, weight = spec.metric_id, spec.weight
+        self.right = Scored(name, 1.0, True, "correct", "match", None, weight)
+        self.wrong = Scored(name, 0.0, False, "incorrect", "value_mismatch", None, weight)
+
+    def __call__(self, node: Node, gold: Any, predicted: Any) -> Scored | Pending:
+        """Compare two values that are present; a metric must not stop an evaluation."""
+        try:
+            result = self.compare(node, gold, predicted)
+        except Exception as error:  # noqa: BLE001
+            return self.failed(error)
+        if result is True:
+            return self.right
+        if result is False:
+            return self.wrong
+        if type(result) is _Later:
+            return Pending(self, result.call)
+        if type(result) is not float and inspect.isawaitable(result):
+            return Pending(self, lambda: result)
+        return result if type(result) is Scored else self.verdict(result)
+
+    def verdict(self, result: Any) -> Scored:
+        """Turn what a metric or a judge returned into a verdict, or say why it is not one."""
+        if isinstance(result, BaseException):
+            return self.failed(result)
+        value, passed, reason, reasoning, calls = result, None, None, None, ()
+        details = getattr(result, "details", _NO_DETAILS)
+        if isinstance(result, MetricScore):
+            value, passed, reason, reasoning = result
+        elif self.is_judged:
+            try:
+                value, reason, reasoning = result.score, result.reason, result.reasoning
+                passed, calls = bool(value >= self.mark), getattr(result, "calls", ())
+            except (AttributeError, TypeError) as error:
+                return self.failed(error, f"returned {result!r}; expected a Verdict")
+        elif details is not _NO_DETAILS:
+            value, passed = result.score, result.passed
+            texts = details if isinstance(details, Mapping) else {}
+            reason, reasoning = (
+                text if isinstance(text := texts.get(name), str) and text else None
+                for name in ("reason", "reasoning")
+            )
+        try:
+            score = float(value)
+        except (TypeError, ValueError):
+            score = nan
+        is_verdict = not isinstance(result, MetricScore) or passed in (None, True, False)
+        if not 0.0 <= score <= 1.0 or not is_verdict:
+            problem = f"returned {result!r}; expected a score from 0 to 1, a bool or a MetricScore"
+            return self.failed(ValueError(problem), problem)
+        passed = score >= self.mark if passed is None else bool(passed)
+        usual = self.right if passed else self.wrong
+        return usual._replace(
+            score=score,
+            reason=reason or usual.reason,
+            reasoning=reasoning,
+            calls=calls,
+            result=None if details is _NO_DETAILS else result,
+        )
+
+    def failed(self, error: BaseException, problem: str | None = None) -> Scored:
+        """Return the verdict of a metric that gave none; an `UnavailableError` is raised."""
+        if isinstance(error, UnavailableError):
+            raise error
+        reason = "metric_error"
+        calls: tuple[JudgeCall, ...] = ()
+        if isinstance(error, ConfigError):
+            problem = error.problem
+        problem = problem or f"{type(error).__name__}: {error}"
+        if isinstance(error, JudgeError):
+            problem, reason, calls = error.problem, error.reason, error.calls
+        details = {"error": str(error), "error_type": type(error).__name__}
+        name, weight = self.spec.metric_id, self.spec.weight
+        return Scored(name, None, None, "judge_error", reason, problem, weight, details, calls)
 
 
 class _Rules(NamedTuple):
@@ -106,7 +232,7 @@ class _Rules(NamedTuple):
     The latter are empty where they depend on the value.
     """
 
-    runs: tuple[Run, ...]
+    metrics: tuple[Bound, ...]
     equal: dict[type, Verdicts]
 
 
@@ -124,8 +250,6 @@ class Scorer:
         self.ignored_params: dict[str, str] = {}
         self._rules: dict[Node, _Rules] = {}
         self._shared: dict[tuple[Any, ...], _Rules] = {}
-        #: Types of scalars for which a metric's verdict on equal values is always the same.
-        self._reflexive: dict[Run, Collection[type]] = {}
         self._resolved: dict[tuple[int, Resolution], tuple[Scored, ...]] = {}
         self._texts: dict[tuple[int, int, str, str], Verdicts] = {}
         self._kept: dict[int, Any] = {}  # what is known by its id, which stays unique
@@ -162,47 +286,17 @@ class Scorer:
         readings = [self.verdicts(node, gold, predicted)]
         is_present = state_of(gold, node) == PRESENT
         for other in (*others, *class_members(node, gold)):
+            text = canonical(other)
             verdicts = self.verdicts(node, other, predicted)
-            readings.append(accept(verdicts, canonical(other), is_present=is_present))
+            readings.append(tuple(v.read_as(text, is_present=is_present) for v in verdicts))
         known = [verdicts for verdicts in readings if Pending not in map(type, verdicts)]
         best = max(known, key=_rank, default=readings[0])
         if len(known) == len(readings) or (known and _rank(best)[0] == 1.0):
             return best
-        return tuple(_first_that_passes(verdicts) for verdicts in zip(*readings, strict=False))
-
-    def text_comparer(self, node: Node) -> Callable[[str, str], tuple[float, bool]] | None:
-        """Return a fast comparison of texts at a node, for alignments; None if there is none."""
-        config = node.config
-        if node.kind != "scalar" or "string" not in node.types or config is None:
-            return None
-        entry = REGISTRY.entries.get(config.metrics[0].metric_id)
-        if len(config.metrics) > 1 or entry is None or entry.is_async or config.accepted:
-            return None
-        if not entry.judged:
-            run = self._rules_of(node, "").runs[0]
-
-            def compare(gold: str, predicted: str) -> tuple[float, bool]:
-                verdict = run(self, node, gold, predicted)
-                if isinstance(verdict, Pending):
-                    return 0.0, False
-                return verdict.score or 0.0, bool(verdict.passed)
-
-            return compare
-        if "enum" in node.keywords:
-            return None
-        mark = entry.pass_mark(config.metrics[0].params)
-        # an alignment compares too many pairs to await a judge for each
-        awaited = self._asks or inspect.iscoroutinefunction(self.judge.compare)
-        ask: Callable[[str, str], Any] = OfflineJudge().compare if awaited else self.judge.compare
-
-        def compare_by_judge(gold: str, predicted: str) -> tuple[float, bool]:
-            try:
-                score = float(ask(gold, predicted).score)
-            except Exception:  # noqa: BLE001 - reported when the pair itself is scored
-                return 0.0, False
-            return (score, score >= mark) if 0.0 <= score <= 1.0 else (0.0, False)
-
-        return compare_by_judge
+        return tuple(
+            next(v for v in verdicts if isinstance(v, Pending))._replace(readings=verdicts)
+            for verdicts in zip(*readings, strict=False)
+        )
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score an array without alignment: a side is absent or broken, or a metric takes all."""
@@ -239,9 +333,9 @@ class Scorer:
                 return verdicts
             if "enum" in node.keywords and _are_other_members(node, gold, predicted):
                 return self._equality(node, gold, predicted, "value_mismatch")
-        verdicts = tuple([run(self, node, gold, predicted) for run in rules.runs])
+        verdicts = tuple([metric(node, gold, predicted) for metric in rules.metrics])
         if is_equal and kind not in rules.equal:
-            always = all(kind in self._reflexive.get(run, ()) for run in rules.runs)
+            always = all(kind in metric.reflexive for metric in rules.metrics)
             rules.equal[kind] = verdicts if always else ()
         if key is not None and len(self._texts) < _MEMO and Pending not in map(type, verdicts):
             self._kept[id(node)] = node
@@ -268,7 +362,9 @@ class Scorer:
         elif gold_type != predicted_type:
             # the annotation has another type than the schema: compare the values as JSON text
             gold, predicted = json_text(gold), json_text(predicted)
-        return tuple([run(self, node, gold, predicted) for run in self._rules_of(node, gold).runs])
+        return tuple(
+            [metric(node, gold, predicted) for metric in self._rules_of(node, gold).metrics]
+        )
 
     def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
@@ -291,110 +387,77 @@ class Scorer:
         rules = self._shared.get(key)
         if rules is None:
             self._kept[id(config)] = config
-            runs = [self._bind(spec, node) for spec in config.metrics]
-            rules = self._shared[key] = _Rules(tuple(runs), {})
+            metrics = tuple(self._bind(spec, node) for spec in config.metrics)
+            rules = self._shared[key] = _Rules(metrics, {})
         if node.config is not None:
             self._rules[node] = rules
         return rules
 
-    def _bind(self, spec: MetricSpec, node: Node) -> Run:
-        """Bind one metric to its params: a function that never raises."""
+    def _bind(self, spec: MetricSpec, node: Node) -> Bound:
+        """Bind one metric to its params."""
         metric_id, params = spec.metric_id, dict(spec.params)
         try:
             entry = REGISTRY.get(metric_id)
             mark = entry.pass_mark(params)
         except (ConfigError, TypeError, ValueError) as error:  # where nothing was checked before
-            problem = error.problem if isinstance(error, ConfigError) else _message(error)
-            failed = self.failed(spec, problem, error)
-            return lambda s, n, g, p: failed
+            problem = error
+            return Bound(spec, 1.0, lambda *_: problem)
         function = entry.function
-        if entry.takes_node and function is not None:
-            return lambda s, n, g, p: s._pending(
-                spec, lambda: function(n, _own(g), _own(p), spec), mark
-            )
         if entry.judged:
             return self._bind_judge(spec, mark, node)
         if metric_id == "array_llm":
             aligned = Scored(metric_id, None, None, ALIGNED, "", None, spec.weight)
-            judged = self._bind_judge(spec, mark, None)  # nothing to align: the judge decides
+            judge = self._bind_judge(spec, mark, None)  # nothing to align: the judge decides
             alignable = _ALIGNABLE if node.kind == "array" else ()
-            return lambda s, n, g, p: aligned if isinstance(g, alignable) else judged(s, None, g, p)
-        if function is None:
-            return lambda s, n, g, p: s.failed(spec, f"{metric_id} cannot score this value")
-        if entry.is_async:
-            return lambda s, n, g, p: s._pending(
-                spec, lambda: function(_own(g), _own(p), **params), mark
+            return Bound(
+                spec, mark, lambda n, g, p: aligned if isinstance(g, alignable) else judge(n, g, p)
             )
-        bound = partial(function, **params) if params else function
+        if function is None:
+            unable = ConfigError(None, f"{metric_id} cannot score this value")
+            return Bound(spec, mark, lambda *_: unable)
+        if entry.takes_node:
+            return Bound(
+                spec, mark, lambda n, g, p: _Later(lambda: function(n, _own(g), _own(p), spec))
+            )
+        if entry.is_async:
+            return Bound(
+                spec, mark, lambda n, g, p: _Later(lambda: function(_own(g), _own(p), **params))
+            )
         if entry is not REGISTRY.built_in.get(metric_id):
-            return self._bind_function(spec, lambda g, p: bound(_own(g), _own(p)), mark)
-        run = self._bind_function(spec, bound, mark)
-        self._reflexive[run] = next((kinds for f, kinds in _REFLEXIVE if f is function), ())
-        return run
+            return Bound(spec, mark, lambda n, g, p: function(_own(g), _own(p), **params))
+        return Bound(
+            spec, mark, lambda n, g, p: function(g, p, **params), reflexive=entry.reflexive
+        )
 
-    def _pending(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
-        return Pending(spec, call, lambda r: self._finish(spec, r, mark))
-
-    def _bind_function(
-        self, spec: MetricSpec, function: Callable[[Any, Any], Any], mark: float = 1.0
-    ) -> Run:
-        metric_id, weight = spec.metric_id, spec.weight
-        right = Scored(metric_id, 1.0, True, "correct", "match", None, weight)
-        wrong = Scored(metric_id, 0.0, False, "incorrect", "value_mismatch", None, weight)
-
-        def run(scorer: Scorer, _: Node | None, gold: Any, predicted: Any) -> Scored | Pending:
-            try:
-                result = function(gold, predicted)
-            except Exception as error:  # noqa: BLE001 - a metric must not stop an evaluation
-                return scorer.failed(spec, _message(error), error)
-            if result is True:
-                return right
-            if result is False:
-                return wrong
-            if type(result) is float and 0.0 <= result <= 1.0:
-                passed = result >= mark
-                outcome, reason = _RIGHT if passed else _WRONG
-                return Scored(metric_id, result, passed, outcome, reason, None, weight)
-            if inspect.isawaitable(result):
-                return Pending(spec, lambda: result, lambda r: scorer._finish(spec, r, mark))
-            return scorer._finish(spec, result, mark)
-
-        return run
-
-    def _bind_judge(self, spec: MetricSpec, mark: float, node: Node | None) -> Run:
+    def _bind_judge(self, spec: MetricSpec, mark: float, node: Node | None) -> Bound:
+        """Bind a metric that a judge decides."""
         if self._asks:
-            return self._bind_questions(spec, mark)
+            return self._bind_questions(spec, mark, node)
         if "model" in spec.params and node is not None:
             self.ignored_params.setdefault(node.schema_path, spec.metric_id)
         ask: Callable[[str, str], Any] = self.judge.compare
         if inspect.iscoroutinefunction(ask):
 
-            async def awaited(gold: Any, predicted: Any) -> Any:
-                return await ask(json_text(gold), json_text(predicted))
+            def later(_: Node, gold: Any, predicted: Any) -> _Later:
+                return _Later(lambda: ask(json_text(gold), json_text(predicted)))
 
-            return lambda s, n, g, p: s._judged(spec, lambda: awaited(g, p), mark)
-        graded = isinstance(self.judge, OfflineJudge)
+            return Bound(spec, mark, later, is_judged=True)
+        is_offline = isinstance(self.judge, OfflineJudge)
 
-        def run(scorer: Scorer, _: Node | None, gold: Any, predicted: Any) -> Scored:
-            try:
-                verdict = ask(json_text(gold), json_text(predicted))
-                # the text similarity of containers changes with every added member, and text
-                # comparison ignores brackets: [1, 2] and [[1], 2], "null" and [null]
-                if graded and (isinstance(gold, _ALIGNABLE) or isinstance(predicted, _ALIGNABLE)):
-                    same = verdict.score >= _SAME
-                    if not same or _shape(gold) != _shape(predicted):
-                        verdict = Verdict(0.0, "other_shape" if same else verdict.reason)
-                passed = verdict.score >= mark
-                score = MetricScore(verdict.score, passed, verdict.reason, verdict.reasoning)
-            except Exception as error:  # noqa: BLE001 - a judge must not stop an evaluation
-                return scorer.failed(spec, _message(error), error)
-            return scorer._finish(spec, score, mark)
+        def judged(_: Node, gold: Any, predicted: Any) -> Any:
+            verdict = ask(json_text(gold), json_text(predicted))
+            # the text similarity of containers changes with every added member, and text
+            # comparison ignores brackets: [1, 2] and [[1], 2], "null" and [null]
+            if is_offline and any(isinstance(v, _ALIGNABLE) for v in (gold, predicted)):
+                same = verdict.score >= _SAME
+                if not same or _shape(gold) != _shape(predicted):
+                    return Verdict(0.0, "other_shape" if same else verdict.reason)
+            return verdict
 
-        if type(self.judge) is OfflineJudge:
-            self._reflexive[run] = {str}
-        return run
+        reflexive = {str} if type(self.judge) is OfflineJudge else ()
+        return Bound(spec, mark, judged, is_judged=True, reflexive=reflexive)
 
-    def _bind_questions(self, spec: MetricSpec, mark: float) -> Run:
+    def _bind_questions(self, spec: MetricSpec, mark: float, node: Node | None) -> Bound:
         """Ask a judge that takes the question as a whole: what the schema says, and the params.
 
         Two equal values need no judge, unless the field words the question itself.
@@ -403,106 +466,26 @@ class Scorer:
         identical = Scored(spec.metric_id, 1.0, True, "correct", "identical", None, spec.weight)
         always = spec.params.get("prompt_template") is not None
 
-        def run(scorer: Scorer, node: Node | None, gold: Any, predicted: Any) -> Scored | Pending:
+        def asked(at: Node, gold: Any, predicted: Any) -> Any:
             # the same JSON: 1 is neither "1" nor true
             if not always and canonical(gold) == canonical(predicted):
                 return identical
             question = Question(gold, predicted, spec.metric_id, spec.params)
             if node is not None:
                 question = question._replace(
-                    schema_path=node.schema_path,
-                    field=node.field,
-                    type=node.label,
-                    description=node.description,
+                    schema_path=at.schema_path,
+                    field=at.field,
+                    type=at.label,
+                    description=at.description,
                 )
-            return scorer._judged(spec, lambda: ask(question), mark)
+            return _Later(lambda: ask(question))
 
-        return run
-
-    def _judged(self, spec: MetricSpec, call: Call, mark: float) -> Pending:
-        return Pending(spec, call, lambda r: self._finish_judged(spec, mark, r))
-
-    def _finish_judged(self, spec: MetricSpec, mark: float, result: Any) -> Scored:
-        """Turn a judge's verdict into one of ours, with the calls behind it."""
-        if isinstance(result, JudgeError):
-            failed = self.failed(spec, str(result), result)
-            return failed._replace(reason=result.reason, calls=result.calls)
-        if isinstance(result, BaseException):
-            return self.failed(spec, _message(result), result)
-        try:
-            passed = result.score >= mark
-            score = MetricScore(result.score, passed, result.reason, result.reasoning)
-        except (AttributeError, TypeError) as error:
-            return self.failed(spec, f"returned {result!r}; expected a Verdict", error)
-        return self._finish(spec, score, mark)._replace(calls=getattr(result, "calls", ()))
-
-    def _finish(self, spec: MetricSpec, result: Any, mark: float) -> Scored:
-        """Turn what a metric returned into a verdict, or say why it is not one."""
-        if type(result) is MetricScore:  # the usual case, in short
-            score, passed, reason, reasoning = result
-            if type(score) is float and 0.0 <= score <= 1.0 and type(passed) is bool:
-                outcome, usual = _RIGHT if passed else _WRONG
-                reason = reason or usual
-                return Scored(
-                    spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight
-                )
-        if isinstance(result, BaseException):
-            return self.failed(spec, _message(result), result)
-        value, passed, reason, reasoning = result, None, None, None
-        if isinstance(result, MetricScore):
-            value, passed, reason, reasoning = result
-        elif hasattr(result, "details"):
-            value, passed = result.score, result.passed
-            details = result.details if isinstance(result.details, Mapping) else {}
-            reason, reasoning = (
-                text if isinstance(text := details.get(name), str) and text else None
-                for name in ("reason", "reasoning")
-            )
-        try:
-            score = float(value)
-        except (TypeError, ValueError):
-            score = nan
-        no_verdict = isinstance(result, MetricScore) and passed not in (None, True, False)
-        if not 0.0 <= score <= 1.0 or no_verdict:
-            return self.failed(
-                spec, f"returned {result!r}; expected a score from 0 to 1, a bool or a MetricScore"
-            )
-        passed = score >= mark if passed is None else bool(passed)
-        outcome = "correct" if passed else "incorrect"
-        reason = reason or ("match" if passed else "value_mismatch")
-        verdict = Scored(spec.metric_id, score, passed, outcome, reason, reasoning, spec.weight)
-        return verdict._replace(result=result) if hasattr(result, "details") else verdict
-
-    def unaligned(self, error: JudgeError) -> Scored:
-        """Return the verdict on an array whose items could not be aligned."""
-        failed = self.failed(MetricSpec("array_llm"), error.problem, error)
-        return failed._replace(reason=error.reason, calls=error.calls)
-
-    def failed(self, spec: MetricSpec, problem: str, error: BaseException | None = None) -> Scored:
-        """Return the verdict of a metric that gave none; an `UnavailableError` is raised."""
-        if isinstance(error, UnavailableError):
-            raise error
-        error = error or ValueError(problem)
-        details = {"error": str(error), "error_type": type(error).__name__}
-        verdict = Scored(spec.metric_id, None, None, "judge_error", "metric_error", problem)
-        return verdict._replace(weight=spec.weight, result=details)
+        return Bound(spec, mark, asked, is_judged=True)
 
 
-def accept(verdicts: Verdicts, text: str, *, is_present: bool = True) -> Verdicts:
-    """Say in verdicts which alternative they are about; `is_present` tells whether gold has one.
-
-    If it has, a value that is rightly absent is correct.
-    """
-
-    def accepted(verdict: Scored) -> Scored:
-        if is_present and verdict.outcome == "both_absent":
-            verdict = verdict._replace(outcome="correct", reason="accepted_absent")
-        return verdict._replace(accepted=text)
-
-    def finished(pending: Pending) -> Pending:
-        return pending._replace(finish=lambda result: accepted(pending.finish(result)))
-
-    return tuple(accepted(v) if isinstance(v, Scored) else finished(v) for v in verdicts)
+def unaligned(error: JudgeError) -> Scored:
+    """Return the verdict on an array whose items could not be aligned."""
+    return Bound(MetricSpec("array_llm"), 1.0, lambda *_: None).failed(error)
 
 
 def _rank(verdicts: Sequence[Any]) -> tuple[float, float]:
@@ -511,54 +494,13 @@ def _rank(verdicts: Sequence[Any]) -> tuple[float, float]:
     return 0.5 if passed is None else float(passed), score or 0.0
 
 
-def _first_that_passes(verdicts: Sequence[Scored | Pending]) -> Pending:
-    """Await the verdicts of several readings, until one passes; the best counts, with all calls."""
-
-    async def ask() -> Scored:
-        settled: list[Scored] = []
-        for verdict in verdicts:
-            if isinstance(verdict, Pending):
-                try:
-                    result = await verdict.call()
-                except Exception as error:  # noqa: BLE001 - it becomes a verdict
-                    result = error
-                settled.append(verdict.finish(result))
-            else:
-                settled.append(verdict)
-            if settled[-1].passed:
-                break
-        best = max(settled, key=lambda verdict: _rank([verdict]))
-        return best._replace(calls=tuple(call for v in settled for call in v.calls))
-
-    def finish(result: Any) -> Scored:
-        if isinstance(result, BaseException):
-            raise result
-        scored: Scored = result
-        return scored
-
-    first = next(v for v in verdicts if isinstance(v, Pending))
-    return Pending(first.spec, ask, finish)
-
-
 def _own(value: Any) -> Any:
     """Return a copy for code that is not ours and may change what it is given."""
     return private_copy(value) if isinstance(value, list | dict) else value
 
 
 _NUMBERS = {int, float}
-#: Metrics whose verdict on two equal scalars of these types is always the same; 1 equals 1.0.
-_REFLEXIVE: tuple[tuple[Callable[..., Any], Collection[type]], ...] = (
-    (string_exact, {str}),
-    (string_case_insensitive, {str}),
-    (string_normalized, {str}),
-    (string_fuzzy, {str}),
-    (number_exact, _NUMBERS),
-    (number_tolerance, _NUMBERS),
-    (integer_exact, _NUMBERS),
-    (boolean_exact, {bool}),
-)
-_RIGHT = ("correct", "match")
-_WRONG = ("incorrect", "value_mismatch")
+_NO_DETAILS = object()
 _REQUIRED_MISSING = Resolution(0.0, False, "omission", "required_missing")
 _STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
 _MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")
@@ -593,10 +535,6 @@ def _shape(value: Any) -> Any:
     inner = value.values() if isinstance(value, dict) else value
     kind = "object" if isinstance(value, dict) else "array"
     return kind, sorted(map(_shape, inner), key=repr)
-
-
-def _message(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _has_class_metric(node: Node) -> bool:

@@ -6,11 +6,13 @@ item, and verdicts are cached by field, so that comparing all pairs of a small a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.accepted import class_members, normal_path
+from extractbench_nb.core.field_metrics.estimates import equal_codes
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.field_metrics.string_metrics import string_normalized
 from extractbench_nb.core.pairing import pair_up, resolve_union
 from extractbench_nb.core.schema.schema_nodes import PRESENT, Node, state_of
@@ -24,8 +26,6 @@ from extractbench_nb.core.values.json_values import (
     leaf_texts,
 )
 
-#: Fields that are texts or arrays from which on bounds pay.
-_FEWEST_COSTLY = 2
 #: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
 _LIKELY = 0.7
 
@@ -164,53 +164,22 @@ class ItemComparer:
             found = self._pairs[key] = self._compare(node, gold, predicted)
         return found
 
-    def table(self, node: Node, gold: list[Any], predicted: list[Any]) -> list[list[PairScore]]:
-        """Compare all pairs of items; flat ones row by row, which is faster than one by one."""
-        left, right = self._flat_rows(node, gold), self._flat_rows(node, predicted)
-        if not left or not right:
-            return [[self.compare(node, g, p) for p in predicted] for g in gold]
-        fields = self._fields[node] or ()
-        if len(fields) == 1 and (texts := _text_table(fields[0], left, right)):
-            return texts
-        columns = list(zip(right, predicted, strict=True))
-        return [
-            [self._flat_items(fields, one, two, g, p) for two, p in columns]
-            for one, g in zip(left, gold, strict=True)
-        ]
-
-    def bounds(
-        self, node: Node, gold: list[Any], predicted: list[Any]
-    ) -> list[list[PairScore]] | None:
-        """Return how similar all pairs of items are at most, and which of them match.
-
-        None where that saves nothing: for irregular items, and for those with less than two texts
-        or arrays.
-        """
-        left, right = self._flat_rows(node, gold), self._flat_rows(node, predicted)
-        fields = self._fields.get(node) or ()
-        costly = sum(field.is_array or field.texts is not None for field in fields)
-        if not left or not right or costly < _FEWEST_COSTLY:
-            return None
-        return [[self._at_most(fields, one, two) for two in right] for one in left]
-
-    def _flat_rows(self, node: Node, items: list[Any]) -> list[tuple[Any, ...]]:
-        """Return the items' values by field; nothing if any is irregular."""
-        rows = []
-        for item in items:
-            row = None if isinstance(item, MapItem) else self._row(node, item)
-            if row is None:
-                return []
-            rows.append(row)
-        return rows
-
     def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
         if isinstance(gold, MapItem):
             same = same_key(gold, predicted)
             inner = self.compare(node, gold.item, predicted.item)
             return PairScore((inner.similarity + same) / 2, inner.matched and same)
-        one, two = self._row(node, gold), self._row(node, predicted)
-        if one is not None and two is not None:
-            return self._flat_items(self._fields[node] or (), one, two, gold, predicted)
+        ours, theirs = self.row(node, gold), self.row(node, predicted)
+        if ours is not None and theirs is not None:
+            fields = self._fields[node] or ()
+            results = [
+                self._field(field, one, two)
+                for field, one, two in zip(fields, ours, theirs, strict=True)
+                if one is not None or two is not None
+            ]
+            return (
+                _mean(results, gold, predicted) if results or not fields else PairScore(1.0, True)
+            )
         if never_match(gold, predicted):
             return PairScore(unlike_similarity(gold, predicted), False)
         others = self.scorer.accepted.of_scalars(gold)
@@ -219,6 +188,34 @@ class ItemComparer:
             for at, one, two, suffix in pair_up(node, gold, predicted)
         ]
         return _mean(results, gold, predicted)
+
+    def at_most(self, node: Node, gold: Any, predicted: Any) -> tuple[PairScore, bool]:
+        """Return how similar two items are at most, and whether they may be less similar.
+
+        Texts and arrays that differ count as equal: they take most of the time, and most pairs of
+        items are unlike. Irregular items are compared.
+        """
+        is_regular = not isinstance(gold, MapItem)
+        ours, theirs = (self.row(node, item) if is_regular else None for item in (gold, predicted))
+        if ours is None or theirs is None:
+            return self.compare(node, gold, predicted), False
+        total, count, matched, is_bound = 0.0, 0, True, False
+        for field, one, two in zip(self._fields[node] or (), ours, theirs, strict=True):
+            if one is None and two is None:
+                continue
+            if field.is_costly and one is not None and two is not None and one != two:
+                is_bound = True
+                total += 1.0
+                count += 1
+            else:
+                score, passed, present = self._field(field, one, two)
+                matched = matched and passed
+                if present:
+                    total += score
+                    count += 1
+        if not count:
+            return self.compare(node, gold, predicted), False
+        return PairScore(total / count, matched), is_bound
 
     def readings(
         self, node: Node, array: Any, gold: Sequence[Any], predicted: Sequence[Any]
@@ -256,7 +253,7 @@ class ItemComparer:
                 return results[j].matched, results[j].similarity
         return False, -1.0
 
-    def _row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
+    def row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
         """Return an item's values by field; None if its schema or the item is irregular."""
         key = (node, id(item))
         if key not in self._rows:
@@ -265,8 +262,7 @@ class ItemComparer:
                 # fields that a $ref leads to the same definition share their verdicts
                 self._fields[node] = flat and tuple(
                     f._replace(
-                        memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {}),
-                        texts=self.scorer.text_comparer(f.node),
+                        memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {})
                     )
                     for f in flat
                 )
@@ -275,76 +271,14 @@ class ItemComparer:
             self._rows[key] = None if irregular else _values(fields or (), item)
         return self._rows[key]
 
-    def _flat_items(
-        self,
-        fields: tuple[FlatField, ...],
-        one: tuple[Any, ...],
-        two: tuple[Any, ...],
-        gold: Any,
-        predicted: Any,
-    ) -> PairScore:
-        total, count, matched = 0.0, 0, True
-        for field, ours, theirs in zip(fields, one, two, strict=True):
-            if ours is None and theirs is None:
-                continue
-            if field.is_array or ours is None or theirs is None:
-                score, passed, present = self._field(field, ours, theirs)
-            else:
-                found = field.memo.get((ours, theirs, type(ours), type(theirs)))
-                score, passed, present = found or self._field(field, ours, theirs)
-            matched = matched and passed
-            if present:
-                total += score
-                count += 1
-        if not fields:
-            return _mean([], gold, predicted)
-        return PairScore(total / count if count else 1.0, matched)
-
-    def _at_most(
-        self, fields: tuple[FlatField, ...], one: tuple[Any, ...], two: tuple[Any, ...]
-    ) -> PairScore:
-        """Return how similar two flat items are at most, and whether they match.
-
-        Texts and arrays are compared until one fails, the others count as equal: they take most of
-        the time, and most pairs are unlike.
-        """
-        total, count, matched = 0.0, 0, True
-        costly: list[tuple[FlatField, Any, Any]] = []
-        for field, ours, theirs in zip(fields, one, two, strict=True):
-            if ours is None and theirs is None:
-                continue
-            if (field.is_array or field.texts is not None) and ours and theirs and ours != theirs:
-                costly.insert(len(costly) * field.is_array, (field, ours, theirs))
-                continue
-            if field.is_array or ours is None or theirs is None:
-                score, passed, present = self._field(field, ours, theirs)
-            else:
-                found = field.memo.get((ours, theirs, type(ours), type(theirs)))
-                score, passed, present = found or self._field(field, ours, theirs)
-            matched = matched and passed
-            if present:
-                total += score
-                count += 1
-        count += len(costly)
-        for compared, (field, ours, theirs) in enumerate(costly):
-            if not matched:
-                total += len(costly) - compared
-                break
-            score, matched, _ = self._field(field, ours, theirs)
-            total += score
-        return PairScore(total / count if count else 1.0, matched)
-
     def _field(self, field: FlatField, ours: Any, theirs: Any) -> tuple[float, bool, bool]:
         """Return score, verdict, and whether the field is present; it is not null on both sides."""
         if field.is_array:
             return self._point(field.node, ours, theirs)
-        if (ours is None or theirs is None) and not field.accepted:
-            return _ONE_SIDED
-        if field.texts is not None and type(ours) is type(theirs) is str:
-            found = (*field.texts(ours, theirs), True)
-        else:
-            found = self._point(field.node, ours, theirs)
-        field.memo[ours, theirs, type(ours), type(theirs)] = found
+        key = (ours, theirs, type(ours), type(theirs))
+        found = field.memo.get(key)
+        if found is None:
+            found = field.memo[key] = self._point(field.node, ours, theirs)
         return found
 
     def _point(
@@ -371,8 +305,11 @@ class ItemComparer:
 
     def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
         """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
-        if isinstance(verdict, Pending):  # until it is awaited: the similarity of the texts
-            score, spec = text_similarity(json_text(gold), json_text(predicted)), verdict.spec
+        if isinstance(verdict, Pending):  # a metric of the user's: the similarity of the texts
+            score, spec = (
+                text_similarity(json_text(gold), json_text(predicted)),
+                verdict.metric.spec,
+            )
             return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
         if verdict.outcome != ALIGNED:
             return verdict
@@ -399,25 +336,6 @@ class ItemComparer:
         return score, score >= pass_threshold(node)
 
 
-def _text_table(field: FlatField, left: list[Any], right: list[Any]) -> list[list[PairScore]]:
-    """Compare all pairs of items that hold one text each; empty where some hold none."""
-    compare, memo = field.texts, field.memo
-    ours, theirs = [row[0] for row in left], [row[0] for row in right]
-    if compare is None or not all(type(text) is str for text in (*ours, *theirs)):
-        return []
-    table = []
-    for gold in ours:
-        row = []
-        for predicted in theirs:
-            key = (gold, predicted, str, str)
-            found = memo.get(key)
-            if found is None:
-                found = memo[key] = (*compare(gold, predicted), True)
-            row.append(PairScore(found[0], found[1]))
-        table.append(row)
-    return table
-
-
 def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:
     if not results:  # no scored field: equality of the whole value
         same = canonical_unordered(gold) == canonical_unordered(predicted)
@@ -427,22 +345,21 @@ def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) ->
     return PairScore(similarity, all(passed for _, passed, _ in results))
 
 
-#: A field that stands on one side only, by the table of states.
-_ONE_SIDED = (0.0, False, True)
-
-
 class FlatField(NamedTuple):
-    """One scored field of regular items: the keys that lead to it, its node, verdicts so far.
-
-    ``texts`` is the shortest way to compare two texts, if there is one.
-    """
+    """One scored field of regular items: the keys that lead to it, its node, verdicts so far."""
 
     keys: tuple[str, ...]
     node: Node
     is_array: bool
+    is_costly: bool
     memo: Memo
-    texts: Callable[[str, str], tuple[float, bool]] | None = None
-    accepted: bool = False
+
+
+def _is_costly(node: Node) -> bool:
+    """Whether a metric of a node takes more than a comparison of codes or numbers."""
+    specs = node.config.metrics if node.config is not None else ()
+    entries = [REGISTRY.entries.get(spec.metric_id) for spec in specs]
+    return any(entry is None or entry.estimate is not equal_codes for entry in entries)
 
 
 def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:
@@ -451,10 +368,9 @@ def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...]
     if kind == "union" and all(b.kind in ("scalar", "null") for b in node.children.branches):
         kind = "scalar"
     if is_array or kind == "scalar":
-        config = node.config
-        accepted = config is not None and bool(config.accepted)
-        skipped = config is not None and config.skip
-        return () if skipped else (FlatField(keys, node, is_array, {}, accepted=accepted),)
+        if node.config is not None and node.config.skip:
+            return ()
+        return (FlatField(keys, node, is_array, is_array or _is_costly(node), {}),)
     if node.kind != "object" or node.recursive or node.children.entries:
         return None
     found: list[FlatField] = []

@@ -39,7 +39,7 @@ from extractbench_nb.core.schema.schema_nodes import (
     Node,
     Unusable,
 )
-from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, accept
+from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, unaligned
 from extractbench_nb.core.similarity import (
     MapItem,
     never_match,
@@ -47,6 +47,7 @@ from extractbench_nb.core.similarity import (
     unlike_similarity,
 )
 from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError
+from extractbench_nb.core.text.offline_judge import OfflineJudge
 from extractbench_nb.core.values.json_values import (
     canonical,
     canonical_unordered,
@@ -110,8 +111,11 @@ class Traversal:
 
     @cached_property
     def comparer(self) -> OptimalAligner:
-        """Compares items, whoever aligns them."""
-        return OptimalAligner(self.scorer)
+        """Compares items, whoever aligns them; the offline judge compares their texts."""
+        scorer = self.scorer
+        if not isinstance(scorer.judge, OfflineJudge):
+            scorer = Scorer(scorer.profile, OfflineJudge(), scorer.accepted)
+        return OptimalAligner(scorer)
 
     @cached_property
     def waits(self) -> bool:
@@ -156,7 +160,8 @@ class Traversal:
                 else:
                     verdicts = self.scorer.verdicts(child, ours, theirs)
                 if own is not MISSING:
-                    verdicts = accept(verdicts, canonical(None if ours is MISSING else ours))
+                    text = canonical(None if ours is MISSING else ours)
+                    verdicts = tuple(verdict.read_as(text) for verdict in verdicts)
                 shown = ours if own is MISSING else own_values.get(suffix, MISSING)
                 record = Leaf(child, at, shown, theirs, counted, verdicts)
             parent.children.append(record)
@@ -207,7 +212,7 @@ class Traversal:
 
     def _fail(self, array: ArrayRecord, error: JudgeError) -> None:
         """Record that an alignment failed: the array has no verdict."""
-        array.unaligned = self.scorer.unaligned(error)
+        array.unaligned = unaligned(error)
         self._change(array, array.unaligned._asdict())
 
     def _change(self, array: ArrayRecord, change: dict[str, Any]) -> None:
@@ -253,9 +258,6 @@ class Traversal:
         """
         import asyncio
 
-        async def verdict_of(pending: Pending) -> Any:
-            return await pending.call()
-
         async def aligned(array: ArrayRecord) -> Any:
             if not array.has_two_sides:
                 return [], ()
@@ -265,10 +267,12 @@ class Traversal:
         while self.is_open:
             pending, arrays = self.pending, self.arrays[self._aligned :]
             self.pending, self._aligned = [], len(self.arrays)
-            calls = [*(verdict_of(verdict) for _, _, verdict in pending), *map(aligned, arrays)]
+            calls = [*(verdict.settled() for _, _, verdict in pending), *map(aligned, arrays)]
             results = await asyncio.gather(*calls, return_exceptions=True)
-            for (leaf, position, verdict), result in zip(pending, results, strict=False):
-                leaf.put(position, verdict.finish(result))
+            for (leaf, position, _), result in zip(pending, results, strict=False):
+                if isinstance(result, BaseException):
+                    raise result
+                leaf.put(position, result)
             for array, result in zip(arrays, results[len(pending) :], strict=True):
                 if isinstance(result, JudgeError):
                     self._fail(array, result)

@@ -7,14 +7,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy.optimize import linear_sum_assignment
 
 import extractbench_nb as xb
 from extractbench_nb.core import alignment as assignment
 from extractbench_nb.core.evaluation import Run
-from extractbench_nb.core.proxy import proxy_matrix
 
 FIRST = "Anna Bert Carla Dmitri Elena Farid Greta Hugo Ines Jonas".split()
 LAST = "Stone Brook Field Hill Wood Marsh Lake Heath Moor Dale".split()
@@ -87,7 +84,7 @@ def test_a_number_at_its_tolerance_is_a_likely_match(
 ) -> None:
     config = {"metric_id": "number_tolerance", "params": params}
     items = {"type": "number", "evaluation_config": config}
-    similar, likely = proxy_matrix(xb.schema.parse_schema(items).root, [gold], [predicted])
+    similar, likely = assignment.estimate(xb.schema.parse_schema(items).root, [gold], [predicted])
     assert (similar.tolist(), likely.tolist()) == ([[1.0]], [[True]])
     assert xb.evaluate(array_of(items), {"a": [gold]}, {"a": [predicted]}).arrays["matched"][0] == 1
 
@@ -140,57 +137,6 @@ def entry(rng: random.Random) -> dict[str, Any]:
 def read_badly(item: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     other = entry(rng)
     return {key: other.get(key, v) if rng.random() < 0.15 else v for key, v in item.items()}
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_bounds_decide_as_the_whole_matrix(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = random.Random(seed)
-    gold = [entry(rng) for _ in range(60)]
-    predicted = [read_badly(item, rng) for item in gold if rng.random() < (1.0, 0.9, 0.6)[seed % 3]]
-    predicted += [entry(rng) for _ in range((0, 9)[seed % 2])]
-    rng.shuffle(predicted)
-    decided: list[bool] = []
-    is_only_optimum = assignment.is_only_optimum
-
-    def spy(*args: Any) -> bool:
-        decided.append(is_only_optimum(*args))
-        return decided[-1]
-
-    monkeypatch.setattr(assignment, "is_only_optimum", spy)
-    frames = []
-    for bounded in (1, 10**9):
-        monkeypatch.setattr(assignment, "BOUNDED_PAIRS", bounded)
-        schema = array_of({"type": "object", "properties": ENTRY})
-        frames.append(xb.evaluate(schema, {"a": gold}, {"a": predicted}).matches)
-    assert frames[0].equals(frames[1])
-    assert any(decided) or seed % 2
-
-
-def test_an_optimum_that_has_an_equal_is_not_the_only_one() -> None:
-    worth = np.array([[3.0, 2.0, 0.0], [2.0, 1.0, 0.0]])
-
-    def is_only(*pairs: tuple[int, int], at: tuple[int, int] = (0, 0), more: float = 0.0) -> bool:
-        rows, columns = np.array(pairs).T
-        others = worth.copy()
-        others[at] += more
-        own = others[rows, columns]
-        others[rows, columns] = -np.inf
-        return assignment.is_only_optimum(others, columns, own)
-
-    assert not is_only((0, 0), (1, 1))  # 3 + 1 = 2 + 2
-    assert not is_only((0, 1), (1, 0))
-    assert is_only((0, 1), (1, 0), at=(0, 1), more=0.1)
-    assert is_only((0, 0), (1, 1), at=(0, 0), more=0.1)
-    assert not is_only((0, 1), (1, 0), at=(0, 2), more=2.1)
-
-
-@pytest.mark.parametrize("shape", [(4, 4), (3, 6), (6, 3)])
-def test_ties_are_decided_as_by_scipy(shape: tuple[int, int]) -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(300):
-        worth = rng.integers(0, 4, shape).astype(float)
-        rows, columns = linear_sum_assignment(worth, maximize=True)
-        assert assignment.solve(worth) == list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def test_what_an_evaluation_remembers_goes_with_it() -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.scoring import Scorer
 from tests.waiting import calls_of
 
 #: With this threshold every pair keeps its similarity, however low it is.
@@ -304,33 +303,6 @@ def test_large_array_of_texts() -> None:
     schema = xb.schema.parse_schema(obj(r={"type": "array", "items": EXACT}))
     ev = xb.evaluate(schema, {"r": gold}, {"r": [predicted[i] for i in order]})
     assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [360, 40, 40]
-
-
-@pytest.mark.parametrize(
-    "metric", ["string_exact", "string_case_insensitive", "string_fuzzy", "string_semantic", "date"]
-)
-def test_the_short_way_to_compare_texts_changes_nothing(
-    metric: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Texts on both sides take it, and nothing else does."""
-    field = {"type": "string", "evaluation_config": metric}
-    schema = obj(r=arr(obj(v=field, n=NUMBER)))
-    values = ["5", 5, None, True, "true", "None", "", "2024-01-05", "x"]
-    gold = {"r": [{"v": v, "n": 1} for v in values]}
-    predicted = {"r": [{"v": v, "n": 2} for v in values[3:] + values[:3]]}
-    compared: list[tuple[Any, Any]] = []
-    usual = Scorer.text_comparer
-
-    def watched(scorer: Scorer, node: Any) -> Any:
-        compare = usual(scorer, node)
-        return compare and (lambda *pair: compared.append(pair) or compare(*pair))
-
-    monkeypatch.setattr(Scorer, "text_comparer", watched)
-    short = outcome(xb.evaluate(schema, gold, predicted))
-    assert compared
-    assert {type(text) for pair in compared for text in pair} == {str}
-    monkeypatch.setattr(Scorer, "text_comparer", lambda *_: None)
-    assert outcome(xb.evaluate(schema, gold, predicted)) == short
 
 
 def test_an_inner_array_at_its_threshold_lets_items_match() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from extractbench_nb.core.field_metrics.estimates import judged_texts
 from extractbench_nb.core.field_metrics.registry import README, REGISTRY, Metric, Param, built_in
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.values.json_values import canonical_unordered, json_text
@@ -219,6 +220,7 @@ for _entry in (
         judged=True,
         threshold="pass_threshold",
         doc=_SEMANTIC,
+        estimate=judged_texts,
     ),
     Metric(
         "string_llm",
@@ -231,6 +233,7 @@ for _entry in (
         judged=True,
         threshold="pass_threshold",
         doc=_LLM,
+        estimate=judged_texts,
     ),
     Metric(
         "array_llm",

@@ -6,43 +6,12 @@ Two texts that are not numbers are compared as text.
 from __future__ import annotations
 
 import math
-import re
-from decimal import Decimal
 from typing import Any
 
+from extractbench_nb.core.field_metrics.estimates import equal_codes, near_numbers
 from extractbench_nb.core.field_metrics.registry import README, Param, built_in
-from extractbench_nb.core.text.quantities import read_number
+from extractbench_nb.core.text.quantities import as_number
 from extractbench_nb.core.values.json_values import as_written, json_text
-
-_PLAIN = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?\s*\Z", re.ASCII)
-_LONGEST = 4000
-
-
-def as_number(value: Any, parse: str = "plain") -> int | float | None:
-    """Read a value as a number; None for what is not one, such as ``"<5"``, ``"~5"`` or ``True``.
-
-    ``plain`` reads texts as JSON writes numbers: ``"5"``, ``"-5.0"``, ``"1e3"``. ``lenient`` also
-    reads what `read_number` does: thousands separators, currency signs, percent, units, scale
-    words, and parentheses for negatives.
-
-    Examples
-    --------
-    >>> as_number("1e3"), as_number("1,000"), as_number("(1,000)", "lenient"), as_number(True)
-    (1000.0, None, -1000.0, None)
-    """
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return value
-    if not isinstance(value, str) or len(value) > _LONGEST:
-        return None
-    if _PLAIN.match(value):
-        text = value.strip()
-        if text.lstrip("+-").isdigit():
-            return int(text)
-        number = float(text)
-        return number if math.isfinite(number) else int(Decimal(text))
-    return read_number(value) if parse == "lenient" else None
 
 
 def _both(gold: Any, predicted: Any, parse: str) -> tuple[int | float, int | float] | bool:
@@ -237,7 +206,16 @@ _PARSE = Param("parse", "string", "plain", choices=("plain", "lenient"))
 _NUMERIC = ("number", "integer", "any")
 _WHOLE = "int(gold) == int(predicted), both whole"
 
-built_in(number_exact, _NUMERIC, "gold == predicted", README, "equal numbers", _PARSE)
+built_in(
+    number_exact,
+    _NUMERIC,
+    "gold == predicted",
+    README,
+    "equal numbers",
+    _PARSE,
+    estimate=equal_codes,
+    reflexive={int, float},
+)
 built_in(
     number_tolerance,
     _NUMERIC,
@@ -247,6 +225,25 @@ built_in(
     Param("tolerance", "number", 0.001, 0.0),
     Param("mode", "string", "relative", choices=("relative", "absolute")),
     _PARSE,
+    estimate=near_numbers,
+    reflexive={int, float},
 )
-built_in(integer_exact, _NUMERIC, _WHOLE, README, "equal whole numbers", _PARSE)
-built_in(boolean_exact, ("boolean", "any"), "gold == predicted", README, "equal booleans")
+built_in(
+    integer_exact,
+    _NUMERIC,
+    _WHOLE,
+    README,
+    "equal whole numbers",
+    _PARSE,
+    estimate=equal_codes,
+    reflexive={int, float},
+)
+built_in(
+    boolean_exact,
+    ("boolean", "any"),
+    "gold == predicted",
+    README,
+    "equal booleans",
+    estimate=equal_codes,
+    reflexive={bool},
+)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any, NamedTuple, overload
 
 import pandas as pd
 
+from extractbench_nb.core.field_metrics.estimates import Estimated, similar_texts
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema.parse import use_catalogue
 from extractbench_nb.core.values.json_values import private_copy
@@ -101,6 +102,9 @@ class Metric:
     only 1.0 passes. ``takes_node``: the metric is a class; its function is async, takes the schema
     node, gold, predicted and the metric's spec, and its params are not checked. ``doc`` is numpydoc
     text with formula and params: the function's docstring, or the text of a metric without one.
+    ``estimate`` maps ``(gold values, predicted values, params)`` to the similarity of all pairs and
+    which are likely to pass; it chooses the items of large arrays that the metric then compares.
+    ``reflexive`` are the types of scalars of which two equal values always get the same verdict.
     """
 
     name: str
@@ -114,6 +118,8 @@ class Metric:
     threshold: str | None = None
     takes_node: bool = False
     doc: str = ""
+    estimate: Callable[..., Estimated] = similar_texts
+    reflexive: Collection[type] = ()
 
     @property
     def is_async(self) -> bool:
@@ -244,7 +250,7 @@ use_catalogue(REGISTRY)
 README = "ExtractBench README, metrics table"
 
 
-def built_in(
+def built_in(  # noqa: PLR0913 - what a metric declares
     function: Callable[..., Any],
     applies_to: tuple[str, ...],
     pass_rule: str,
@@ -252,11 +258,25 @@ def built_in(
     summary: str,
     *params: Param,
     threshold: str | None = None,
+    estimate: Callable[..., Estimated] = similar_texts,
+    reflexive: Collection[type] = (),
 ) -> None:
     """Register a function under its own name."""
-    name = function.__name__
-    entry = Metric(name, function, applies_to, params, pass_rule, source, summary)
-    REGISTRY.add(replace(entry, threshold=threshold, doc=inspect.getdoc(function) or ""))
+    REGISTRY.add(
+        Metric(
+            function.__name__,
+            function,
+            applies_to,
+            params,
+            pass_rule,
+            source,
+            summary,
+            threshold=threshold,
+            doc=inspect.getdoc(function) or "",
+            estimate=estimate,
+            reflexive=reflexive,
+        )
+    )
 
 
 @overload

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from rapidfuzz.distance import Levenshtein
 
+from extractbench_nb.core.field_metrics.estimates import equal_codes, judged_texts
 from extractbench_nb.core.field_metrics.registry import README, Param, built_in
 from extractbench_nb.core.text.dates import dates_equal, parse_date
 from extractbench_nb.core.values.json_values import json_text
@@ -225,14 +226,32 @@ def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
 
 _TEXT, _EQUAL = ("string", "any"), "score is 1"
 
-built_in(string_exact, _TEXT, _EQUAL, README, "equal text")
-built_in(string_case_insensitive, _TEXT, _EQUAL, README, "equal text after case folding")
+built_in(
+    string_exact,
+    _TEXT,
+    _EQUAL,
+    README,
+    "equal text",
+    estimate=equal_codes,
+    reflexive={str},
+)
+built_in(
+    string_case_insensitive,
+    _TEXT,
+    _EQUAL,
+    README,
+    "equal text after case folding",
+    estimate=equal_codes,
+    reflexive={str},
+)
 built_in(
     string_normalized,
     _TEXT,
     _EQUAL,
     "extractbench_nb",
     "equal text; white space, punctuation, case and Unicode aside",
+    estimate=judged_texts,
+    reflexive={str},
 )
 built_in(
     string_fuzzy,
@@ -243,6 +262,7 @@ built_in(
     Param("threshold", "number", 0.8, 0.0, 1.0),
     Param("case_sensitive", "boolean", False),
     threshold="threshold",
+    reflexive={str},
 )
 built_in(string_url, _TEXT, _EQUAL, README, "same web address")
 built_in(
@@ -252,4 +272,5 @@ built_in(
     "extractbench_nb",
     "dates in any common format",
     Param("precision", "string", "day", choices=("day", "month", "year")),
+    estimate=judged_texts,
 )

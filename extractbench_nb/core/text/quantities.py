@@ -7,8 +7,10 @@ that is exactly one quantity.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -243,6 +245,37 @@ def read_number(text: str) -> float | None:
     if text.count("(") != text.count(")") or ("-" in before and value > 0):
         return None
     return value
+
+
+_PLAIN = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?\s*\Z", re.ASCII)
+_LONGEST_NUMBER = 4000
+
+
+def as_number(value: Any, parse: str = "plain") -> int | float | None:
+    """Read a value as a number; None for what is not one, such as ``"<5"``, ``"~5"`` or ``True``.
+
+    ``plain`` reads texts as JSON writes numbers: ``"5"``, ``"-5.0"``, ``"1e3"``. ``lenient`` also
+    reads what `read_number` does: thousands separators, currency signs, percent, units, scale
+    words, and parentheses for negatives.
+
+    Examples
+    --------
+    >>> as_number("1e3"), as_number("1,000"), as_number("(1,000)", "lenient"), as_number(True)
+    (1000.0, None, -1000.0, None)
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    if not isinstance(value, str) or len(value) > _LONGEST_NUMBER:
+        return None
+    if _PLAIN.match(value):
+        text = value.strip()
+        if text.lstrip("+-").isdigit():
+            return int(text)
+        number = float(text)
+        return number if math.isfinite(number) else int(Decimal(text))
+    return read_number(value) if parse == "lenient" else None
 
 
 _MAX_QUANTITY_TEXT = 200
