@@ -211,8 +211,7 @@ class OptimalAligner(ItemComparer):
 
 def _bonus(worth: NDArray[Any]) -> int:
     """Return what a match is worth: more than all similarities together."""
-    rows, columns = worth.shape
-    return 2 + min(rows, columns)
+    return 2 + int(min(worth.shape))
 
 
 def _worth(score: float, matched: bool, bonus: float, least: float) -> float:

@@ -77,8 +77,14 @@ def pairwise(items: Any, gold: list[Any], predicted: list[Any]) -> list[list[tup
     return [[(r["status"] == "matched", float(r["similarity"])) for r in row] for row in found]
 
 
-def brute_force(worth: list[list[tuple[bool, float]]]) -> tuple[int, float]:
-    """Matched pairs and total similarity of the best of all assignments."""
+def brute_force(worth: list[list[tuple[bool, float]]], least: float) -> tuple[int, float]:
+    """Matched pairs and total similarity of the best of all assignments.
+
+    Pairs that do not match and are less similar than `least` take no part.
+    """
+    worth = [
+        [pair if pair[0] or pair[1] >= least else (False, 0.0) for pair in row] for row in worth
+    ]
     if len(worth) > len(worth[0]):
         worth = [list(column) for column in zip(*worth, strict=True)]
     return max(
@@ -90,12 +96,16 @@ def brute_force(worth: list[list[tuple[bool, float]]]) -> tuple[int, float]:
     )
 
 
+@pytest.mark.parametrize("least", [0.0, 0.5])
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", KINDS)
-def test_brute_force(kind: str, seed: int) -> None:
+def test_brute_force(kind: str, seed: int, least: float) -> None:
     rng = random.Random(f"{kind}{seed}")
     items = KINDS[kind]
-    schema = xb.schema.parse_schema(obj(r=arr(items)))
+    array = arr(items)
+    if least:
+        array["evaluation_config"] = "array_llm"  # 0.5 by default
+    schema = xb.schema.parse_schema(obj(r=array))
     gold = [value(items, rng) for _ in range(rng.randint(1, 6))]
     predicted = [value(items, rng) for _ in range(rng.randint(1, 6))]
     for i in range(min(len(gold), len(predicted))):
@@ -107,7 +117,7 @@ def test_brute_force(kind: str, seed: int) -> None:
     top = ev.matches[ev.matches["path"] == "$.r"]
     pairs = top.dropna(subset=["gold_index", "predicted_index"])
     total = round(float(pairs["similarity"].sum()), 9)
-    matched, similarity = brute_force(worth)
+    matched, similarity = brute_force(worth, least)
     assert ev.arrays.loc[0, "matched"] == matched
     assert total == pytest.approx(similarity, abs=1e-6)
     for row in pairs.itertuples():
@@ -160,6 +170,22 @@ def test_ties_go_by_canonical_json_not_by_position() -> None:
         ev = xb.evaluate(schema, gold, {"r": list(order)})
         chosen.add(str(ev.matches.loc[0, "predicted"]))
     assert len(chosen) == 1
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+def test_an_item_that_fits_nowhere_takes_no_partner_away(profile: str) -> None:
+    """Pairs below ``align_threshold`` once took part in the assignment, and were then dropped."""
+    items = obj(**{name: {"type": "integer"} for name in "abcdef"})
+    rows = [dict(zip("abcdef", row, strict=True)) for row in (
+        (2, 1, 0, 0, 2, 2), (1, 2, 0, 0, 0, 2), (0, 1, 0, 0, 1, 1), (2, 0, 1, 2, 2, 0)
+    )]  # fmt: skip
+    schema = obj(r={"type": "array", "items": items})
+    alone, both = (
+        xb.evaluate(schema, {"r": rows[:2]}, {"r": predicted}, profile=profile)
+        for predicted in (rows[2:3], rows[2:])
+    )
+    pairs = [ev.arrays.loc[0, "partial"] for ev in (alone, both)]
+    assert pairs == [1, 1]
 
 
 DUPLICATES = [("aabb", "ab", 2, 2, 0), ("ab", "aabb", 2, 0, 2), ("aaa", "aa", 2, 1, 0),
