@@ -48,6 +48,7 @@ from extractbench_nb.core.values.json_values import (
 )
 from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.support.files import read_text
+from extractbench_nb.support.wording import plural
 
 #: Levels of containers beyond which Python's stack may end wherever a document is looked at.
 MOST_LEVELS = 250
@@ -108,7 +109,8 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     SchemaError, ConfigError
         The schema cannot be read, or names an unknown metric or a bad param.
     InputError
-        Gold is not JSON, a prediction holds a dataclass, a file cannot be read, or an option is
+        Gold is not JSON, is None or a list where the schema has an object, or was given in place of
+        the schema; a prediction holds a dataclass, a file cannot be read, or an option is
         unknown. Or an alternative is for a path that is neither a scalar nor an array item of gold,
         or of a type that neither the schema nor gold has there.
 
@@ -200,6 +202,7 @@ class Run:
         self.schema = parse_schema(schema, metrics=metrics)
         self.gold = private_copy(read_document(gold, "gold"), "gold")
         levels = refuse_non_json(self.gold)
+        refuse_mistakes(self.schema, self.gold)
         self.predicted, self.problem = read_predicted(predicted)
         self.notes: list[Note] = []
         chosen = choose_judge(judge)
@@ -379,6 +382,27 @@ def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None 
                 message = f"a {name} is not a JSON value{_plain_hint(value)}"
                 notes.append((what, _path(place), "not_json", message, repr(value)))
     return deepest
+
+
+def refuse_mistakes(schema: Schema, gold: Any) -> None:
+    """Raise `InputError` where gold and schema are swapped, or gold is None or several documents.
+
+    All of them could be evaluated, and would give a score that says nothing.
+    """
+    root, keywords = schema.root, gold if isinstance(gold, dict) else {}
+    is_schema = isinstance(keywords.get("properties"), dict) or "$schema" in keywords
+    if is_schema and root.kind == "any" and not root.declared:
+        raise InputError(
+            "schema is no JSON Schema, but gold is one; expected evaluate(schema, gold, predicted)"
+        )
+    if gold is None and "null" not in root.types and not root.nullable and root.kind != "any":
+        raise InputError(f"gold is None; expected a document ({root.label})")
+    is_list = isinstance(gold, list) and bool(gold) and all(isinstance(g, dict) for g in gold)
+    if is_list and root.kind == "object":
+        raise InputError(
+            f"gold is a list of {plural(len(gold), 'object')}, but the schema describes one object; "
+            "evaluate takes one document, evaluate_runs takes many"
+        )
 
 
 def _path(place: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import extractbench_nb as xb
 from extractbench_nb import InputError
 from extractbench_nb.core import evaluation as api
 from extractbench_nb.core.evaluation import refuse_non_json
@@ -80,3 +81,30 @@ def test_levels_are_counted_however_many() -> None:
         value = [value] if levels % 2 else {"a": value}
         if levels % 200 == 0:
             assert refuse_non_json(value) == levels
+
+
+OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}}
+MISTAKES: dict[str, tuple[Any, Any]] = {
+    "schema and gold swapped": ({"a": "x"}, OBJECT),
+    "several documents": (OBJECT, [{"a": "x"}, {"a": "y"}]),
+    "no gold": (OBJECT, None),
+    "a file name as gold": (OBJECT, "gold.json"),
+    "a file name as schema": ("schema.json", {"a": "x"}),
+}
+LEGAL: dict[str, tuple[Any, Any]] = {
+    "a document with properties": (OBJECT, {"a": "x", "properties": {}}),
+    "an array at the root": ({"type": "array", "items": OBJECT}, [{"a": "x"}]),
+    "null at the root": ({"type": ["object", "null"], **OBJECT, "nullable": True}, None),
+    "gold of another type": (OBJECT, ["x"]),
+}
+
+
+@pytest.mark.parametrize("schema, gold", MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_no_score(schema: Any, gold: Any) -> None:
+    with pytest.raises(xb.InputError):
+        xb.evaluate(schema, gold, gold)
+
+
+@pytest.mark.parametrize("schema, gold", LEGAL.values(), ids=LEGAL)
+def test_unusual_documents_are_no_mistake(schema: Any, gold: Any) -> None:
+    assert xb.evaluate(schema, gold, gold).summary["pass_rate"] == 1
