@@ -47,21 +47,11 @@ from extractbench_nb.core.registered import registered
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.values.json_values import canonical, json_text, json_type
 from extractbench_nb.errors import InputError
-from extractbench_nb.support.cards import (
-    card_html,
-    cell,
-    document_text,
-    element,
-    table_html,
-    table_of,
-    table_row,
-)
-from extractbench_nb.support.wording import accepted_text, plural
+from extractbench_nb.support.cards import Listing, card, more_rows
+from extractbench_nb.support.wording import accepted_text, one_line, plural
 
 _MOST_ARRAYS = 12
-_NOTHING = "No field is scored: the scores say nothing."
 _SCORES = ("overall_score", "field_score", "pass_rate")
-_WORST = ("worst fields", "metric", "outcome", "gold", "predicted")
 
 
 _COUNTED, _OUTCOME, _PASSED, _SCORE, _ACCEPTED = map(
@@ -83,116 +73,77 @@ def _counted_rows(ev: Evaluation) -> list[_Row]:
     return [row for row in rows if row[_COUNTED]]
 
 
-def card_text(ev: Evaluation) -> str:
-    """Write the card as plain text."""
-    lines = [ev.scores_text()]
-    for row in ev.worst(5):
-        score = "  n/a" if row["score"] is None else f"{row['score']:.3f}"
-        lines.append(f"  {score} {row['path']}  {_why(row)}")
-    return "\n".join(lines)
-
-
 def _why(row: Mapping[str, Any]) -> str:
     reasoning = "" if row["reasoning"] is None else f": {row['reasoning']}"
     accepted = accepted_text(row["accepted_as"])
     return f"{row['outcome']} ({row['reason']}){reasoning}{f', {accepted}' if accepted else ''}"
 
 
-def _accepted_note(ev: Evaluation) -> str:
-    """Say how many of the counted rows were read as an alternative; empty for none."""
-    read = sum(row[_ACCEPTED] is not None for row in _counted_rows(ev))
-    return f"{plural(read, 'field')} read as an accepted alternative" if read else ""
-
-
-def rule_notes(ev: Evaluation) -> list[str]:
-    """Say how many rules gold and the prediction break, and how many failed; nothing if none."""
-    if not RULES:
-        return []
-    rules = ev.rules
-    sides = ("predicted", "the prediction"), ("gold", "gold")
-    broken = [(rules[f"outcome_{side}"].eq("broken").sum(), name) for side, name in sides]
-    parts = [f"{plural(int(n), 'rule')} broken by {name}" for n, name in broken if n]
-    pairs = zip(rules["outcome_gold"], rules["outcome_predicted"], strict=True)
-    errors = sum("error" in pair for pair in pairs)
-    if errors:
-        parts.append(f"{plural(errors, 'rule')} without a verdict")
-    return [", ".join(parts) + "; .rules has them"] if parts else []
-
-
-def evaluation_html(ev: Evaluation) -> str:
-    """Write the card as static HTML; every text is escaped."""
-    s = ev.summary
-    scores = "".join(
-        f"<span>{name.replace('_', ' ')} <b>{s[name]:.3f}</b></span>" for name in _SCORES
-    )
-    counts = " · ".join(f"{n} {name.replace('_', ' ')}" for name, n in ev.outcome_counts().items())
-    passes = f"{s['passed']:.0f} of {s['evaluated']:.0f} fields pass"
-    head = f"Evaluation · {passes} · profile {ev.meta['profile']}"
-    return card_html(
-        head,
-        f'<div class="xb-scores">{scores}</div><div>{document_text(counts, 300)}</div>',
-        f"{_notes_html(ev, s)}{_worst_html(ev)}{_arrays_html(ev)}",
-    )
-
-
-def _notes_html(ev: Evaluation, s: pd.Series) -> str:
-    notes = [] if s["evaluated"] else [_NOTHING]
+def _caveats(ev: Evaluation) -> list[str]:
+    """Say what limits the scores, and what rules found."""
+    s, lines = ev.summary, []
+    if not s["evaluated"]:
+        lines.append("no field is scored: the scores say nothing")
     if s["judge_errors"]:
-        judged = f"of the judged fields {s['pass_rate_judged']:.1%} pass" if s["judged"] else ""
-        some = "1 field has" if s["judge_errors"] == 1 else f"{s['judge_errors']:.0f} fields have"
-        open_ones = f"{some} no verdict: pass rate is a lower bound"
-        notes.append(f"{open_ones}; {judged or 'no field was judged'}.")
+        judged = f"{s['pass_rate_judged']:.3f} of the judged pass" if s["judged"] else "none judged"
+        errors = f"{plural(int(s['judge_errors']), 'field')} without a verdict"
+        lines.append(f"{errors}; pass_rate is a lower bound, {judged}")
+    if read := sum(row[_ACCEPTED] is not None for row in _counted_rows(ev)):
+        lines.append(f"{plural(read, 'field')} read as an accepted alternative")
     if s["gold_coverage"] < 1:
-        notes.append(f"The schema declares only {s['gold_coverage']:.1%} of gold's values.")
-    notes.extend(rule_notes(ev))
-    if accepted := _accepted_note(ev):
-        notes.append(f"{accepted}.")
-    return "".join(f'<div class="xb-note">{document_text(n, 200)}</div>' for n in notes)
+        lines.append(f"the schema declares only {s['gold_coverage']:.1%} of gold's values")
+    if not RULES:
+        return lines
+    rules, parts = ev.rules, []
+    for side, name in (("predicted", "the prediction"), ("gold", "gold")):
+        if broken := int(rules[f"outcome_{side}"].eq("broken").sum()):
+            parts.append(f"{plural(broken, 'rule')} broken by {name}")
+    pairs = zip(rules["outcome_gold"], rules["outcome_predicted"], strict=True)
+    if errors := sum("error" in pair for pair in pairs):
+        parts.append(f"{plural(errors, 'rule')} without a verdict")
+    return [*lines, ", ".join(parts) + "; .rules has them"] if parts else lines
 
 
-def _worst_html(ev: Evaluation) -> str:
+def _worst_fields(ev: Evaluation) -> Listing:
+    """List the counted fields that do not pass."""
+    worst = ev.worst()
     rows = []
-    for row in ev.worst():
-        score = "n/a" if row["score"] is None else f"{row['score']:.2f}"
-        texts = (document_text(text, 120) for text in (row["path"], row["metric"], _why(row)))
-        values = (document_text(text, 60) for text in _shown_pair(row["gold"], row["predicted"]))
-        cells = [cell(score, "xb-num"), *map(cell, texts), *(cell(v, "xb-val") for v in values)]
-        rows.append(table_row(cells))
-    if not rows:
-        return ""
-    hidden = int(ev.summary["evaluated"] - ev.summary["passed"]) - len(rows)
-    more = f"<div>… {hidden} more that do not pass; .fields has them</div>" if hidden > 0 else ""
-    heads = [element("th", "score", "xb-num"), *(element("th", name) for name in _WORST)]
-    return table_of(heads, rows) + more
+    for row in worst:
+        values = _shown_pair(row["gold"], row["predicted"])
+        rows.append([_score_text(row["score"]), row["path"], row["metric"], _why(row), *values])
+    hidden = int(ev.summary["evaluated"] - ev.summary["passed"]) - len(worst)
+    heads = ("score", "worst fields", "metric", "outcome", "gold", "predicted")
+    return Listing(heads, rows, {0}, more_rows(hidden, "fields"))
 
 
-def _arrays_html(ev: Evaluation) -> str:
+def _differing_arrays(ev: Evaluation) -> Listing:
+    """List the counted arrays with items that do not match, the worst first."""
     records = ev.array_records()
     found = list(map(array_row, records)) if ev.records else _rows_of(ev._arrays, ARRAY_COLUMNS)
     arrays = [dict(zip(ARRAY_COLUMNS.names, row, strict=True)) for row in found]
     arrays = [a for a in arrays if a["counted"] and a["gold_items"] + a["predicted_items"]]
     differ = [a for a in arrays if a["missed"] is None or a["missed"] + a["spurious"] > 0]
     differ.sort(key=lambda array: (array["f1"] is None, array["f1"]))
-    same = len(arrays) - len(differ)
-    notes = [f"{plural(same, 'array')} matched completely"] if same else []
-    if len(differ) > _MOST_ARRAYS:
-        notes.append(f"… {len(differ) - _MOST_ARRAYS} more arrays that differ; .arrays has them")
     names = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
     rows = [
-        [
-            document_text(row["field"]),
-            *("n/a" if row[n] is None else str(row[n]) for n in names),
-        ]
+        [row["field"], *("n/a" if row[name] is None else str(row[name]) for name in names)]
         for row in differ[:_MOST_ARRAYS]
     ]
-    listed = table_html(["arrays that differ"], [n.replace("_", " ") for n in names], rows)
-    return listed + "".join(f"<div>{document_text(note)}</div>" for note in notes)
+    notes = [more_rows(len(differ) - _MOST_ARRAYS, "arrays")]
+    if same := len(arrays) - len(differ):
+        notes.insert(0, f"{plural(same, 'array')} matched completely")
+    heads = ("arrays that differ", *(name.replace("_", " ") for name in names))
+    return Listing(heads, rows, range(1, len(heads)), "; ".join(filter(None, notes)))
 
 
-def _shown_pair(gold: Any, predicted: Any) -> tuple[str, str]:
+def _score_text(score: float | None) -> str:
+    return "n/a" if score is None else f"{score:.3f}"
+
+
+def _shown_pair(gold: Any, predicted: Any) -> list[str]:
     """Write both values; with the quotes of JSON where they differ in type."""
     quoted = None not in (gold, predicted) and json_type(gold) != json_type(predicted)
-    return _shown(gold, quoted), _shown(predicted, quoted)
+    return [_shown(gold, quoted), _shown(predicted, quoted)]
 
 
 def _shown(value: Any, quoted: bool) -> str:
@@ -201,7 +152,7 @@ def _shown(value: Any, quoted: bool) -> str:
     if value is None:
         return "—"
     try:
-        return canonical(value) if quoted else json_text(value)
+        return one_line(canonical(value) if quoted else json_text(value), 60)
     except RecursionError:
         return "… nested too deep"
 
@@ -404,28 +355,14 @@ class Evaluation(DescribedFrames):
         str
             Several lines.
         """
-        s = self.summary
-        head = " · ".join(f"{name} {s[name]:.3f}" for name in _SCORES)
+        head = " · ".join(f"{name} {self.summary[name]:.3f}" for name in _SCORES)
+        title = f"Evaluation ({self.meta['profile']}): {head}"
+        return "\n  ".join([title, self._counts_text(), *_caveats(self)])
+
+    def _counts_text(self) -> str:
         counts = ", ".join(f"{n} {name}" for name, n in self.outcome_counts().items())
-        passes = f"{s['passed']:.0f} of {s['evaluated']:.0f} fields pass"
-        lines = [
-            f"Evaluation ({self.meta['profile']}): {head}",
-            f"  {passes}{': ' if counts else ''}{counts}",
-        ]
-        if not s["evaluated"]:
-            lines.append(f"  {_NOTHING}")
-        if s["judge_errors"]:
-            judged = "none judged"
-            if s["judged"]:
-                judged = f"{s['pass_rate_judged']:.3f} of the judged pass"
-            open_ones = f"{s['judge_errors']:.0f} without a verdict"
-            lines.append(f"  {open_ones}; pass_rate is a lower bound, {judged}")
-        if note := _accepted_note(self):
-            lines.append(f"  {note}")
-        if s["gold_coverage"] < 1:
-            lines.append(f"  the schema declares only {s['gold_coverage']:.1%} of gold's values")
-        lines.extend(f"  {line}" for line in rule_notes(self))
-        return "\n".join(lines)
+        passes = f"{self.summary['passed']:.0f} of {self.summary['evaluated']:.0f} fields pass"
+        return f"{passes}: {counts}" if counts else passes
 
     def array_path(self, path: str | None = None) -> str:
         """Return the instance path of an array.
@@ -616,8 +553,12 @@ class Evaluation(DescribedFrames):
         return document_warnings(*self._inputs, self._notes)
 
     def __repr__(self) -> str:
-        """Write scores and counts in a few lines."""
-        return card_text(self)
+        """Write scores, counts and the worst fields in a few lines."""
+        worst = (f"  {_score_text(r['score']):>5} {r['path']}  {_why(r)}" for r in self.worst(5))
+        return "\n".join([self.scores_text(), *worst])
 
     def _repr_html_(self) -> str:
-        return evaluation_html(self)
+        scores = {name.replace("_", " "): f"{self.summary[name]:.3f}" for name in _SCORES}
+        lines = [self._counts_text(), *_caveats(self)]
+        title = f"Evaluation · profile {self.meta['profile']}"
+        return card(title, scores, lines, _worst_fields(self), _differing_arrays(self))

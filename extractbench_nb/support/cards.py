@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from html import escape
+from typing import NamedTuple
 
 from extractbench_nb.support.wording import one_line, trimmed
 
@@ -108,6 +109,34 @@ class TextCard:
     def _repr_html_(self) -> str:
         """Write the same as static HTML; every text is escaped."""
         return text_card(repr(self))
+
+
+class Listing(NamedTuple):
+    """A table of a card, of plain text; `numbers` are the indices of columns aligned right."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: Container[int] = ()
+    #: What is not listed.
+    more: str = ""
+
+    def html(self) -> str:
+        """Write it; an empty string if it has no rows."""
+        cells = [[document_text(text, 120) for text in row] for row in self.rows]
+        numbers = [i for i in range(len(self.heads)) if i in self.numbers]
+        more = f"<div>{document_text(self.more)}</div>" if self.more else ""
+        return table(self.heads, cells, numbers) + more if cells else more
+
+
+def card(title: str, scores: Mapping[str, str], lines: Iterable[str], *lists: Listing) -> str:
+    """Write a card of plain text: scores by name, lines and tables; everything is escaped here."""
+    values = "".join(
+        f"<span>{document_text(name)} <b>{document_text(score)}</b></span>"
+        for name, score in scores.items()
+    )
+    texts = (element("div", line, limit=300) for line in lines)
+    parts = [f'<div class="xb-scores">{values}</div>', *texts, *(part.html() for part in lists)]
+    return card_html(title, *parts)
 
 
 def card_html(title: str, *parts: str, limit: int = 200) -> str:
