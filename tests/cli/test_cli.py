@@ -166,7 +166,7 @@ def test_a_check_of_nothing_fails(tmp_path: Path, call: Callable[..., Done]) -> 
     schema.write_text('{"type": "object"}', encoding="utf-8")
     done = call("evaluate", schema, FILES["gold"], FILES["gold"], "--fail-under", 0.5)
     assert done.status == 1
-    assert "No field is scored" in done.out
+    assert "no field is scored" in done.out
     assert done.err == "error: no field is scored, so there is no score to check\n"
 
 
