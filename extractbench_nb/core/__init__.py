@@ -24,7 +24,7 @@ from extractbench_nb.core.evaluation_frames import total_cost as total_cost
 from extractbench_nb.core.evaluation_frames import violations as violations
 from extractbench_nb.core.field_metrics.registry import REGISTRY as REGISTRY
 from extractbench_nb.core.field_metrics.registry import Metric as Metric
-from extractbench_nb.core.field_metrics.registry import MetricScore, metric, metrics
+from extractbench_nb.core.field_metrics.registry import MetricScore, metric, metrics, unregister
 from extractbench_nb.core.field_metrics.registry import Param as Param
 from extractbench_nb.core.mismatches import KIND_COLUMN as KIND_COLUMN
 from extractbench_nb.core.mismatches import mismatch_frame as mismatch_frame
@@ -56,4 +56,5 @@ __all__ = [
     "metrics",
     "profiles",
     "rule",
+    "unregister",
 ]

@@ -35,6 +35,7 @@ from extractbench_nb.core.scoring import Scorer
 from extractbench_nb.core.similarity import ItemComparer, MapItem, pass_threshold
 from extractbench_nb.core.text.offline_judge import OfflineJudge
 from extractbench_nb.core.values.json_values import canonical, canonical_unordered, json_type
+from extractbench_nb.errors import ConfigError, nearest
 
 #: Comparisons of scalars up to which an array is solved on the declared metrics.
 EXACT = 640
@@ -50,6 +51,8 @@ ALTERNATIVE_PAIRS = 20_000
 DENSE_PAIRS = 16_000_000
 #: Candidates that are kept for each gold item beyond that.
 CANDIDATES = 30
+#: Pairs of items without equal keys up to which all of their keys are compared.
+KEY_PAIRS = 10_000
 #: Candidates less alike than this are not worth a comparison.
 HOPELESS = 0.1
 #: What a pair is worth that takes part although it has nothing in common.
@@ -79,6 +82,7 @@ class OptimalAligner(ItemComparer):
         self._sides: dict[int, Side] = {}
         self._texts: dict[int, str] = {}
         self._counts: dict[int, int] = {}
+        self._by_key: dict[tuple[Node, int, int], Pairs] = {}
 
     @classmethod
     def offline(cls, profile: Profile) -> OptimalAligner:
@@ -105,20 +109,35 @@ class OptimalAligner(ItemComparer):
         # items of prefixItems are paired by position, all others optimally
         items, prefix = node.children.items, len(node.children.prefix)
         pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
-        if items is not None and len(gold) == len(predicted) == prefix + 1:
+        has_key = bool(node.params_of("array_llm").get("key"))
+        if items is not None and len(gold) == len(predicted) == prefix + 1 and not has_key:
             pairs.append((prefix, prefix))
         elif items is not None and min(len(gold), len(predicted)) > prefix:
-            threshold = pass_threshold(node, "align_threshold", 0.5)
-            pairs.extend(self._assign(items, gold, predicted, prefix, threshold))
+            pairs.extend(self._assign(node, items, gold, predicted, prefix))
         self._known[key] = sorted(pairs)
         return self._known[key]
 
     def _assign(
-        self, node: Node, gold: Sequence[Any], predicted: Sequence[Any], start: int, least: float
+        self, array: Node, node: Node, gold: Sequence[Any], predicted: Sequence[Any], start: int
     ) -> Pairs:
-        """Align items from `start` on; pairs less alike than `least` take no part."""
+        """Align items from `start` on: those with equal keys, then the others by similarity."""
         ours, theirs = self._side(gold), self._side(predicted)
         left, right = ours.order_from(start), theirs.order_from(start)
+        if array.params_of("array_llm").get("key"):
+            found = self._equal_keys(array, node, ours, theirs, left, right)
+            self._by_key[array, id(gold), id(predicted)] = found
+            left = [i for i in left if i not in {i for i, _ in found}]
+            right = [j for j in right if j not in {j for _, j in found}]
+            return found + self._by_similarity(array, node, ours, theirs, left, right)
+        return self._by_similarity(array, node, ours, theirs, left, right)
+
+    def _by_similarity(
+        self, array: Node, node: Node, ours: Side, theirs: Side, left: list[int], right: list[int]
+    ) -> Pairs:
+        """Align items; pairs that do not match and are less alike than a threshold take no part."""
+        if not left or not right:
+            return []
+        least = pass_threshold(array, "align_threshold", 0.5)
         equal = equal_pairs(ours, theirs, left, right)
         if len(equal) == min(len(left), len(right)):
             return equal
@@ -135,6 +154,64 @@ class OptimalAligner(ItemComparer):
         else:
             found = self._solve_likeliest(node, one, two, least)
         return equal + [(left[a], right[b]) for a, b in found]
+
+    def by_key(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
+        """Return the pairs of an alignment that was made whose items have equal keys."""
+        return self._by_key.get((node, id(gold), id(predicted)), [])
+
+    def _equal_keys(
+        self, array: Node, node: Node, ours: Side, theirs: Side, left: list[int], right: list[int]
+    ) -> Pairs:
+        """Pair items with equal keys: the same JSON, then what the metrics of the fields pass.
+
+        An item without a value in one of the fields has no key. Of several items with one key, the
+        most similar are paired.
+        """
+        fields = _key_fields(array, node)
+        keys = [
+            {at: key for at in some if (key := _key_of(side.items[at], fields)) is not None}
+            for side, some in ((ours, left), (theirs, right))
+        ]
+        same: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        for side, some in enumerate(keys):
+            for at, key in some.items():
+                same[canonical(key)][side].append(at)
+
+        def paired(mine: list[int], other: list[int], passes: Flags) -> Pairs:
+            worth = np.zeros(passes.shape)
+            for a, b in np.argwhere(passes).tolist():
+                score, matched = self.compare(node, ours.items[mine[a]], theirs.items[other[b]])
+                worth[a, b] = len(passes) + _worth(score, matched, 1, 0.0)
+            return [(mine[a], other[b]) for a, b in solve(worth)]
+
+        found = []
+        for mine, other in same.values():
+            if mine and other:
+                found += paired(mine, other, np.ones((len(mine), len(other)), np.bool_))
+        done = {i for i, _ in found}, {j for _, j in found}
+        mine, other = (
+            [at for at in some if at not in d] for some, d in zip(keys, done, strict=True)
+        )
+        if not mine or not other:
+            return found
+        passes = np.ones((len(mine), len(other)), np.bool_)
+        for position, (_, at) in enumerate(fields):
+            columns = Column(at), Column(at)
+            for column, some, side in zip(columns, (mine, other), keys, strict=True):
+                for row, item in enumerate(some):
+                    column.add(row, side[item][position])
+            grid = np.ix_(*(_positions(c, n) for c, n in zip(columns, passes.shape, strict=True)))
+            values = [column.values for column in columns]
+            if passes.size <= KEY_PAIRS:
+                likely = np.array(
+                    [[self._point(at, g, p)[1] for p in values[1]] for g in values[0]]
+                )
+            else:
+                likely = columns[0].compare(columns[1])[1]
+                for a, b in np.argwhere(likely).tolist():
+                    likely[a, b] = self._point(at, values[0][a], values[1][b])[1]
+            passes &= likely[grid]
+        return found + paired(mine, other, passes)
 
     def _side(self, items: Sequence[Any]) -> Side:
         side = self._sides.get(id(items))
@@ -207,6 +284,26 @@ class OptimalAligner(ItemComparer):
         worth = np.zeros((len(rest), len(others)))
         self._put(worth, node, rest, others, candidates, least)
         return matched + [(ours[a], theirs[b]) for a, b in solve(worth)]
+
+
+def _key_fields(array: Node, node: Node) -> list[tuple[str, Node]]:
+    """Return the fields of the items whose values are the array's ``key``."""
+    names = array.params_of("array_llm")["key"]
+    fields = []
+    for name in [names] if isinstance(names, str) else names:
+        if name not in node.children.properties:
+            hint = nearest(name, node.children.properties)
+            problem = f"key of array_llm is {name!r}, which is no field of the items; {hint}"
+            raise ConfigError(array.pointer + "/evaluation_config", problem)
+        fields.append((name, node.children.properties[name]))
+    return fields
+
+
+def _key_of(item: Any, fields: Iterable[tuple[str, Node]]) -> list[Any] | None:
+    """Return the values of an item's key; None where one of them is absent."""
+    item = item.item if isinstance(item, MapItem) else item
+    values = [item.get(name) for name, _ in fields] if isinstance(item, dict) else [None]
+    return None if any(value in (None, "", [], {}) for value in values) else values
 
 
 def _bonus(worth: NDArray[Any]) -> int:

@@ -87,8 +87,9 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
         such as ``"openai/gpt-4o-mini"`` asks that model, see `LLMJudge`.
     alignment : str, LLMAligner or callable, optional
         How predicted array items are paired with gold items. ``"optimal"`` is the best one-to-one
-        assignment; ``"llm"`` asks a model, see `LLMAligner`. Or a function ``(gold items, predicted
-        items, item node) -> index pairs``, which may be an ``async def``.
+        assignment, after items with equal keys where the schema names a ``key``; ``"llm"`` asks a
+        model, see `LLMAligner`. Or a function ``(gold items, predicted items, item node) -> index
+        pairs``, which may be an ``async def``; its pairs stand, however unlike the items are.
     profile : str or Profile, optional
         The rules: ``"paper"`` or ``"strict"``; `profiles` shows them side by side.
     metrics : mapping from str, optional

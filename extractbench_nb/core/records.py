@@ -107,6 +107,8 @@ class Pair:
     unresolved: bool = False
     reason: str = ""
     accepted: str | None = None
+    #: By position, by equal keys, or by a matcher of the user's: whatever the similarity is.
+    is_given: bool = False
 
 
 def states(leaf: Leaf) -> tuple[str, str]:
@@ -185,9 +187,7 @@ def decide_pair(pair: Pair, array: ArrayRecord, profile: Profile, threshold: flo
         if unjudged and profile.count_array_leaves:
             # a pair needs enough judged leaves before its leaves count: unjudged ones score 0 here
             similarity = similarity * count / (count + unjudged)
-        # items of prefixItems are paired by position, whatever their similarity
-        by_position = pair.gold_index in range(len(array.node.children.prefix))
-        pair.status = "partial" if similarity >= threshold or by_position else "apart"
+        pair.status = "partial" if similarity >= threshold or pair.is_given else "apart"
 
 
 def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile) -> Scored:

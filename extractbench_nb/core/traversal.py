@@ -203,8 +203,11 @@ class Traversal:
     def _accept(self, array: ArrayRecord, pairs: Pairs, calls: tuple[JudgeCall, ...] = ()) -> None:
         """Record the pairs of an alignment."""
         array.pairs = []
+        given = set(self.comparer.by_key(array.node, array.gold_items, array.predicted_items))
         for i, j in pairs:
-            pair = Pair(i, j)
+            by_position = i < len(array.node.children.prefix)
+            is_given = by_position or callable(self.alignment) or (i, j) in given
+            pair = Pair(i, j, is_given=is_given)
             array.pairs.append(pair)
             self._fill(pair, array, i, j)
         if calls:

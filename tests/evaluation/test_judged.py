@@ -533,3 +533,25 @@ def test_a_judge_that_fails_later_is_no_verdict() -> None:
     ev = xb.evaluate(schema, document, {"a": "1", "r": [{"b": "2"}]}, judge=Down())
     assert ev.fields["outcome"].tolist()[0] == "judge_error"
     assert ev.summary["pass_rate"] == 0.0
+
+
+def test_a_metric_is_removed_or_replaced() -> None:
+    @xb.metric("mine")
+    def first(gold: Any, predicted: Any) -> bool:
+        return True
+
+    with pytest.warns(UserWarning, match="mine"):
+
+        @xb.metric("mine")
+        def second(gold: Any, predicted: Any) -> bool:
+            return False
+
+    schema = {"type": "string", "evaluation_config": "mine"}
+    assert xb.evaluate(schema, "a", "a").summary["pass_rate"] == 0
+    xb.core.unregister("mine")
+    assert "mine" not in set(xb.metrics()["metric"])
+    for gone in ("mine", "string_exact"):
+        with pytest.raises(xb.ConfigError):
+            xb.core.unregister(gone)
+    with pytest.raises(xb.ConfigError):
+        xb.evaluate(schema, "a", "a")

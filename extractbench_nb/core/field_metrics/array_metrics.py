@@ -177,6 +177,10 @@ items. A pair in which one field fails is partial: one missed and one spurious i
 ``strict`` scores the array by F1 and counts the fields of its items in its place.
 {_JUDGE_PARAMETERS}align_threshold : float, optional
     Lowest similarity in [0, 1] of a pair that is partial, not missed.
+key : str or list of str, optional
+    Fields of the items that identify them. Items with equal keys are paired, whatever their
+    similarity: keys that are the same JSON, then keys that the metrics of these fields pass. Items
+    without a key, and those without a partner, are aligned by similarity.
 
 Notes
 -----
@@ -239,7 +243,11 @@ for _entry in (
         "array_llm",
         None,
         ("array",),
-        (*JUDGE_PARAMS, Param("align_threshold", "number", 0.5, 0.0, 1.0)),
+        (
+            *JUDGE_PARAMS,
+            Param("align_threshold", "number", 0.5, 0.0, 1.0),
+            Param("key", "names"),
+        ),
         "matched / gold items >= pass_threshold",
         "ExtractBench paper, section 3.4",
         "items aligned one to one, each item field by its own metric",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import isnan
@@ -44,7 +45,8 @@ class MetricScore(NamedTuple):
 class Param:
     """A parameter of a metric: its type, default and range.
 
-    ``kind`` is ``number``, ``boolean``, ``string``, ``object`` or ``any``.
+    ``kind`` is ``number``, ``boolean``, ``string``, ``object``, ``names`` (a text or a list of texts)
+    or ``any``.
     """
 
     name: str
@@ -72,6 +74,8 @@ class Param:
             return f"a number from {self.minimum:g} to {self.maximum:g}"
         if self.minimum is not None:
             return f"a number that is {self.minimum:g} or more"
+        if self.kind == "names":
+            return "the name of a field, or a list of names"
         article = "an" if self.kind in ("object", "any") else "a"
         return f"{article} {self.kind}"
 
@@ -87,6 +91,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def _of_kind(value: Any, kind: str) -> bool:
     if kind == "any":
         return True
+    if kind == "names":
+        names = [value] if isinstance(value, str) else value
+        return isinstance(names, list) and bool(names) and all(isinstance(n, str) for n in names)
     if isinstance(value, bool):
         return kind == "boolean"
     return isinstance(value, _KINDS[kind])
@@ -296,7 +303,7 @@ def metric(
     applies_to: str | Iterable[str] = "any",
     source: str = "user",
 ) -> Any:
-    """Make a function a metric; running the cell again replaces it.
+    """Make a function a metric; running the cell again replaces it, `unregister` removes it.
 
     Parameters
     ----------
@@ -318,6 +325,11 @@ def metric(
         The function does not take ``(gold, predicted)`` and keyword params with defaults, or the
         name is that of a built-in metric.
 
+    Warns
+    -----
+    UserWarning
+        The name is that of another function, which is replaced.
+
     Notes
     -----
     The function returns a score in [0, 1] or a bool, or a `MetricScore`. It passes at its param
@@ -332,7 +344,7 @@ def metric(
     ...     return min(len(gold), len(predicted)) / max(len(gold), len(predicted), 1)
     >>> REGISTRY.get("same_length").pass_rule
     'score >= threshold'
-    >>> del REGISTRY.entries["same_length"]
+    >>> unregister("same_length")
     """
     if callable(name):
         return metric()(name)
@@ -351,10 +363,36 @@ def metric(
         rule = f"score >= {threshold}" if threshold else "score is 1"
         doc = inspect.getdoc(function) or ""
         entry = Metric(metric_name, function, kinds, params, rule, source, doc.partition("\n")[0])
+        before = REGISTRY.entries.get(metric_name)
+        if before is not None and _place(before.function) != _place(function):
+            place = ".".join(_place(before.function))
+            warnings.warn(f"metric {metric_name!r} replaces {place}", stacklevel=2)
         REGISTRY.add(replace(entry, threshold=threshold, doc=doc))
         return function
 
     return register
+
+
+def _place(function: Any) -> tuple[str, str]:
+    return getattr(function, "__module__", ""), getattr(function, "__qualname__", repr(function))
+
+
+def unregister(name: str) -> None:
+    """Remove a metric that was added with `metric`.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Raises
+    ------
+    ConfigError
+        There is no such metric, or it is built in.
+    """
+    if name in REGISTRY.built_in:
+        raise ConfigError(None, f"{name!r} is a built-in metric; it cannot be removed")
+    del REGISTRY.entries[REGISTRY.get(name).name]
 
 
 def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]:
