@@ -546,12 +546,12 @@ def test_a_metric_is_removed_or_replaced() -> None:
         def second(gold: Any, predicted: Any) -> bool:
             return False
 
-    schema = {"type": "string", "evaluation_config": "mine"}
-    assert xb.evaluate(schema, "a", "a").summary["pass_rate"] == 0
+    documents = obj(a=using("mine")), {"a": "1"}, {"a": "1"}
+    assert xb.evaluate(*documents).summary["pass_rate"] == 0
     xb.core.unregister("mine")
     assert "mine" not in set(xb.metrics()["metric"])
     for gone in ("mine", "string_exact"):
         with pytest.raises(xb.ConfigError):
             xb.core.unregister(gone)
     with pytest.raises(xb.ConfigError):
-        xb.evaluate(schema, "a", "a")
+        xb.evaluate(*documents)

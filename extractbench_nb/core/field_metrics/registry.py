@@ -45,8 +45,8 @@ class MetricScore(NamedTuple):
 class Param:
     """A parameter of a metric: its type, default and range.
 
-    ``kind`` is ``number``, ``boolean``, ``string``, ``object``, ``names`` (a text or a list of texts)
-    or ``any``.
+    ``kind`` is ``number``, ``boolean``, ``string``, ``object``, ``any``, or ``names``: a text or a
+    list of texts.
     """
 
     name: str
