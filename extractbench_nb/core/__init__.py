@@ -13,7 +13,7 @@ from extractbench_nb.core.cases import Case as Case
 from extractbench_nb.core.cases import CaseScorer as CaseScorer
 from extractbench_nb.core.cases import Verdicts as Verdicts
 from extractbench_nb.core.cross_field_rules import RULES, Rule, rule
-from extractbench_nb.core.cross_field_rules import chosen_rules as chosen_rules
+from extractbench_nb.core.cross_field_rules import as_rule as as_rule
 from extractbench_nb.core.evaluation import Run as Run
 from extractbench_nb.core.evaluation import choose_alignment as choose_alignment
 from extractbench_nb.core.evaluation import evaluate, evaluate_async

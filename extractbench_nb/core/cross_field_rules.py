@@ -11,14 +11,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import islice
 from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values.json_values import private_copy
-from extractbench_nb.errors import ConfigError, InputError, nearest
+from extractbench_nb.errors import ConfigError
 from extractbench_nb.support.wording import cut
 
 _OUTCOMES = "holds, broken, not_applicable, error"
@@ -52,7 +51,6 @@ RULE_COLUMNS = FrameSpec(
     ),
 )
 
-_EXPECTED = "expected True, False, None, or the paths at fault (a text or texts)"
 _LONGEST = 200
 _MOST_PATHS = 1_000
 _PATH = re.compile(r"\$(?:\.[^.\[\]\s][^.\[\]]*|\[\d+\]|\['(?:[^'\\]|\\.)*'\])*\Z", re.DOTALL)
@@ -97,14 +95,11 @@ class Rule:
         apply), or the instance paths at fault: a text, or an iterable of texts.
     applies_to : tuple of str
         Names or glob patterns of schemas; empty for every schema.
-    summary : str
-        First line of the function's docstring.
     """
 
     name: str
     function: Callable[[Any], Any]
     applies_to: tuple[str, ...] = ()
-    summary: str = ""
     OUTCOMES: ClassVar[str] = _OUTCOMES
 
     @property
@@ -113,128 +108,87 @@ class Rule:
         return ", ".join(self.applies_to) or "*"
 
     def is_for(self, names: Iterable[str]) -> bool:
-        """Say whether it applies to a schema.
-
-        Parameters
-        ----------
-        names : iterable of str
-            Names of the schema: id, title, ``$id``. Case is ignored.
-
-        Returns
-        -------
-        bool
-            True if a name equals or matches a pattern of `applies_to`, or if there are no patterns.
-        """
-        if not self.applies_to:
-            return True
+        """Say whether a name of a schema (id, title, ``$id``) equals or matches a pattern."""
         folded = [name.casefold() for name in names]
         patterns = [pattern.casefold() for pattern in self.applies_to]
-        return any(n == p or fnmatchcase(n, p) for n in folded for p in patterns)
+        matching = (n == p or fnmatchcase(n, p) for n in folded for p in patterns)
+        return not patterns or any(matching)
 
     def check(self, document: Any) -> RuleOutcome:
-        """Run the rule on a copy of a document; nothing that the function does raises.
-
-        Parameters
-        ----------
-        document : object
-            A JSON value.
-
-        Returns
-        -------
-        RuleOutcome
-            Its outcome, paths and message.
-        """
-        paths: list[Any] = []
+        """Run the rule on a copy of a document; nothing that the function does raises."""
+        paths: list[str] = []
         try:
-            return _read(self.function(private_copy(document)), paths)
+            result = self.function(private_copy(document))
+            if result is None:
+                return RuleOutcome("not_applicable")
+            if isinstance(result, bool | np.bool_):
+                return RuleOutcome("holds" if result else "broken")
+            for path in _reported(result):
+                paths.append(_checked(path))
+                if len(paths) > _MOST_PATHS:
+                    raise _BadResultError(f"it returned more than {_MOST_PATHS:,} paths")
+            return RuleOutcome("broken" if paths else "holds", tuple(dict.fromkeys(paths)))
+        except _BadResultError as error:
+            return RuleOutcome("error", message=str(error))
         except Exception as error:  # noqa: BLE001 - a rule may raise anything
-            before = _read(paths, [])  # what it yielded until then
-            return RuleOutcome("error", before.paths, _described(error))
+            reason = f"{type(error).__name__}: {_shown(error, str, 'its message cannot be read')}"
+            message = cut(reason.removesuffix(": "), _LONGEST)
+            return RuleOutcome("error", tuple(dict.fromkeys(paths)), message)
 
     def row(self, gold: RuleOutcome, predicted: RuleOutcome | None) -> tuple[Any, ...]:
-        """Return a row of ``rules`` for the outcomes of this rule.
-
-        Parameters
-        ----------
-        gold : RuleOutcome
-            The outcome on gold.
-        predicted : RuleOutcome or None
-            The outcome on the prediction; None without a document.
-
-        Returns
-        -------
-        tuple
-            The values of `RULE_COLUMNS`.
-        """
-        sides = {"gold": gold} | ({"predicted": predicted} if predicted is not None else {})
-        outcomes = {side: found.outcome for side, found in sides.items()}
-        finding: str | None
+        """Return the values of `RULE_COLUMNS`; `predicted` is None without a document."""
+        outcome, paths, _ = predicted or (None, (), None)
         messages = [
             f"{side}: {found.message}" if found.outcome == "error" else found.message
-            for side, found in sides.items()
-            if found.message is not None
+            for side, found in (("gold", gold), ("predicted", predicted))
+            if found is not None and found.message is not None
         ]
+        finding = None
         if gold.outcome == "broken":
             finding = "suspect_gold"
-        elif outcomes.get("predicted") == "broken":
+        elif outcome == "broken":
             finding = "suspect_prediction"
-        else:
-            finding = "rule_error" if "error" in outcomes.values() else None
-        return (
-            self.name,
-            self.patterns,
-            gold.outcome,
-            outcomes.get("predicted"),
-            gold.paths,
-            predicted.paths if predicted is not None else (),
-            "; ".join(messages) or None,
-            finding,
-        )
+        elif "error" in (gold.outcome, outcome):
+            finding = "rule_error"
+        about = (self.name, self.patterns, gold.outcome, outcome)
+        return (*about, gold.paths, paths, "; ".join(messages) or None, finding)
 
 
-def _described(error: Exception) -> str:
+class _BadResultError(Exception):
+    """A rule returned something else than a verdict or instance paths."""
+
+
+def _reported(result: Any) -> Iterable[Any]:
+    """Return the paths that a rule reports: one text, or an iterable of texts."""
+    if isinstance(result, str):
+        return [result]
+    if isinstance(result, Iterable) and not isinstance(result, Mapping | bytes | bytearray):
+        return result
+    shown = _shown(result, repr, f"a {type(result).__name__}")
+    if inspect.iscoroutine(result):
+        result.close()  # otherwise Python warns that it was never awaited
+    expected = "expected True, False, None, or the paths at fault (a text or texts)"
+    raise _BadResultError(f"it returned {shown}; {expected}")
+
+
+def _checked(path: Any) -> str:
+    """Return an instance path from the root, `$`."""
+    full = path
+    if isinstance(path, str) and not path.startswith("$"):
+        full = f"${path}" if path.startswith("[") else f"$.{path}"
+    if isinstance(full, str) and _PATH.match(full):
+        return full
+    shown = _shown(path, repr, f"a {type(path).__name__}")
+    example = "an instance path such as '$.lines[3].amount'"
+    raise _BadResultError(f"it returned {shown} as a path; expected {example}")
+
+
+def _shown(value: Any, write: Callable[[Any], str], otherwise: str) -> str:
+    """Write a value of a user's class."""
     try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - an exception of the user's own
-        text = "its message cannot be read"
-    return cut(f"{type(error).__name__}: {text}".removesuffix(": "), _LONGEST)
-
-
-def _read(result: Any, found: list[Any]) -> RuleOutcome:
-    """Read what a rule returned; its paths are also put into `found`, one after the other."""
-    if result is None:
-        return RuleOutcome("not_applicable")
-    if isinstance(result, bool | np.bool_):
-        return RuleOutcome("holds" if result else "broken")
-    close = getattr(result, "close", None)
-    if inspect.isawaitable(result) and callable(close):
-        close()  # otherwise Python warns that it was never awaited
-    is_many = isinstance(result, Iterable) and not isinstance(result, Mapping | bytes | bytearray)
-    if inspect.isawaitable(result) or not (isinstance(result, str) or is_many):
-        return RuleOutcome("error", message=f"it returned {_shown(result)}; {_EXPECTED}")
-    found.extend([result] if isinstance(result, str) else islice(result, _MOST_PATHS + 1))
-    if len(found) > _MOST_PATHS:
-        return RuleOutcome("error", message=f"it returned more than {_MOST_PATHS:,} paths")
-    paths = []
-    for path in found:
-        full = path if not isinstance(path, str) or path.startswith("$") else _rooted(path)
-        if not isinstance(full, str) or not _PATH.match(full):
-            example = "an instance path such as '$.lines[3].amount'"
-            problem = f"it returned {_shown(path)} as a path; expected {example}"
-            return RuleOutcome("error", message=problem)
-        paths.append(full)
-    return RuleOutcome("broken" if paths else "holds", tuple(dict.fromkeys(paths)))
-
-
-def _rooted(path: str) -> str:
-    return f"${path}" if path.startswith("[") else f"$.{path}"
-
-
-def _shown(value: Any) -> str:
-    try:
-        return cut(repr(value), _LONGEST)
-    except Exception:  # noqa: BLE001 - a class of the user's own
-        return f"a {type(value).__name__}"
+        return cut(write(value), _LONGEST)
+    except Exception:  # noqa: BLE001 - whatever the class does
+        return otherwise
 
 
 # --- the registry -------------------------------------------------------------------------------
@@ -278,12 +232,11 @@ def rule(
 
     Notes
     -----
-    The function takes one document, gold or predicted, as a plain JSON value, and returns True (the
-    rule holds), False (it is broken), None (it does not apply to this document), or the instance
-    paths at fault, as a text or an iterable of texts; no path at all means that the rule holds. It
-    is given a copy, so it cannot change gold. If it raises an exception or returns anything else,
-    its outcome is ``error``, with a message, and with the paths that it yielded before. Rules never
-    change a score.
+    The function takes a copy of one document, gold or predicted, and returns True (the rule holds),
+    False (it is broken), None (it does not apply to this document), or the instance paths at fault,
+    as a text or an iterable of texts; no path at all means that the rule holds. If it raises an
+    exception or returns anything else, its outcome is ``error``, with a message, and with the paths
+    that it yielded before. Rules never change a score.
 
     ``Evaluation.rules``, ``Evaluations.rules`` and `gold.check_rules` run the rules that are
     registered at that time.
@@ -313,7 +266,14 @@ def rule(
     given: object = name
     if given is not None and (not isinstance(given, str) or not given):
         raise ConfigError(None, f"the name of a rule is {given!r}; expected a text")
-    patterns = _patterns(applies_to)
+    patterns: tuple[Any, ...] = () if applies_to is None else (applies_to,)
+    if isinstance(applies_to, Iterable) and not isinstance(applies_to, str):
+        patterns = tuple(applies_to)
+    if (applies_to is not None and not patterns) or not all(
+        isinstance(p, str) and p for p in patterns
+    ):
+        expected = "a name or glob pattern of schemas, or several"
+        raise ConfigError(None, f"applies_to is {applies_to!r}; expected {expected}")
 
     def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         made = as_rule(function, name, patterns)
@@ -321,17 +281,6 @@ def rule(
         return function
 
     return register
-
-
-def _patterns(applies_to: Any) -> tuple[str, ...]:
-    if applies_to is None:
-        return ()
-    patterns = (applies_to,) if isinstance(applies_to, str) else applies_to
-    patterns = tuple(patterns) if isinstance(patterns, Iterable) else (patterns,)
-    if not patterns or not all(isinstance(p, str) and p for p in patterns):
-        expected = "a name or glob pattern of schemas, or several"
-        raise ConfigError(None, f"applies_to is {applies_to!r}; expected {expected}")
-    return patterns
 
 
 def as_rule(
@@ -350,26 +299,4 @@ def as_rule(
         raise ConfigError(None, problem) from None
     except ValueError:  # a built-in function without a signature
         pass
-    summary = (inspect.getdoc(function) or "").partition("\n")[0]
-    return Rule(name, function, applies_to, summary)
-
-
-def chosen_rules(rules: Any) -> tuple[Rule, ...]:
-    """Return rules that are given by name or as functions; all registered ones by default."""
-    if rules is None:
-        return tuple(RULES.values())
-    items = [rules] if isinstance(rules, str) or callable(rules) else rules
-    if not isinstance(items, Iterable):
-        raise InputError(f"rules is {rules!r}; expected names of rules or functions")
-    chosen = []
-    for item in items:
-        if isinstance(item, str):
-            if item not in RULES:
-                raise InputError(f"unknown rule {item!r}; {nearest(item, RULES)}")
-            chosen.append(RULES[item])
-        elif callable(item):
-            registered = (made for made in RULES.values() if made.function is item)
-            chosen.append(next(registered, None) or as_rule(item))
-        else:
-            raise InputError(f"rules has {item!r}; expected names of rules or functions")
-    return tuple(chosen)
+    return Rule(name, function, applies_to)

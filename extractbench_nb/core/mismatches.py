@@ -131,7 +131,7 @@ def _kind(gold: Any, predicted: Any, elsewhere: _Elsewhere) -> str:
         if number and other_number:
             one_type = isinstance(gold, str) == isinstance(predicted, str)
             return _of_numbers(number, other_number, elsewhere, one_type=one_type) or "other"
-    return _of_texts(*texts, elsewhere) or "other"
+    return _of_texts(texts[0], texts[1], elsewhere) or "other"
 
 
 def _is_comparable(value: str | float) -> bool:
@@ -354,7 +354,8 @@ class _Gold:
     def elsewhere(self, path: str, value: Any) -> str | None:
         """Say where around a path gold has a value that is predicted there."""
         steps = _steps(path)
-        items, siblings = (self._values.get(key, {}) for key in (_field(steps), steps[:-1]))
+        nothing: Counter[Hashable] = Counter()
+        items, siblings = (self._values.get(at, nothing) for at in (_field(steps), steps[:-1]))
         return _place(value, items, siblings)
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import Rule, chosen_rules, read_predicted
+from extractbench_nb.core import RULES, Rule, as_rule, read_predicted
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
@@ -85,7 +85,7 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
     >>> check_rules(outputs, rules=n_is_positive)[["document", "outcome", "paths"]].values.tolist()
     [['a', 'holds', ()], ['b', 'broken', ('$.n',)]]
     """
-    chosen = chosen_rules(rules)
+    chosen = _chosen(rules)
     if not chosen:
         raise InputError("no rule is registered; define one with @xb.rule, or pass rules=")
     is_gold = isinstance(source, Dataset)
@@ -102,6 +102,27 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
             about = (document.run, document.name, next(iter(document.schema), None))
             rows.append((*about, made.name, made.patterns, *found))
     return CHECKED_COLUMNS.from_rows(rows)
+
+
+def _chosen(rules: Any) -> tuple[Rule, ...]:
+    """Return rules given by name or as functions; all registered ones by default."""
+    if rules is None:
+        return tuple(RULES.values())
+    items = [rules] if isinstance(rules, str) or callable(rules) else rules
+    if not isinstance(items, Iterable):
+        raise InputError(f"rules is {rules!r}; expected names of rules or functions")
+    chosen = []
+    for item in items:
+        if isinstance(item, str):
+            if item not in RULES:
+                raise InputError(f"unknown rule {item!r}; {nearest(item, RULES)}")
+            chosen.append(RULES[item])
+        elif callable(item):
+            registered = (made for made in RULES.values() if made.function is item)
+            chosen.append(next(registered, None) or as_rule(item))
+        else:
+            raise InputError(f"rules has {item!r}; expected names of rules or functions")
+    return tuple(chosen)
 
 
 def _refuse_unused(chosen: Iterable[Rule], documents: list[_Document]) -> None:
