@@ -11,7 +11,7 @@ import csv
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,12 +22,14 @@ from extractbench_nb.core.pairing import resolve_union
 from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
 from extractbench_nb.core.values.json_values import (
     BRACKETED,
+    PATH_STEP,
     equality_key,
     json_type,
     member,
     plain_levels,
     private_copy,
     read_document,
+    step_key,
 )
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.files import reading
@@ -45,9 +47,7 @@ ACCEPTED_COLUMNS = FrameSpec(
 )
 _LONGEST = 60
 _MOST_SHOWN = 3
-
-
-_Steps = tuple[str | int, ...]
+_KINDS = {"array": "an array", "object": "an object"}
 
 
 class Alternative(NamedTuple):
@@ -79,7 +79,9 @@ class Accepted(tuple[Alternative, ...]):
         """Read them from a frame, records or a file; None has none."""
         if source is None:
             return cls()
-        return source if isinstance(source, cls) else cls(_read(source))
+        if isinstance(source, cls):
+            return source
+        return cls(_alternative(where, record) for where, record in _records(source))
 
     def frame(self) -> pd.DataFrame:
         """Return one row per alternative: document, path, value, note."""
@@ -109,64 +111,57 @@ class Accepted(tuple[Alternative, ...]):
         return self
 
 
-def _read(source: Any) -> Iterator[Alternative]:
+def _records(source: Any) -> Iterable[tuple[str, Any]]:
+    """Read the rows of a source, each with its number or line."""
     source = as_pandas(source)
-    records: Iterable[tuple[str, Any]]
     if isinstance(source, str | Path):
-        records = _read_file(Path(source))
+        path = Path(source)
+        name = f"accepted file {str(path)!r}"
+        if path.suffix.lower() == ".csv":
+            return _read_csv(path, name)
+        if path.suffix.lower() != ".json":
+            raise InputError(f"accepted is {str(path)!r}; expected a file named .csv or .json")
+        source = read_document(path, "accepted")
+        if not isinstance(source, list):
+            expected = "expected a list of objects with path and value"
+            raise InputError(f"{name} holds JSON of type {json_type(source)}; {expected}")
     elif isinstance(source, pd.DataFrame):
         _check_names(source.columns, "accepted")
         columns = [name for name in ACCEPTED_COLUMNS.names if name in source.columns]
         rows = zip(*(source[name].tolist() for name in columns), strict=True)
-        records = _numbered(dict(zip(columns, row, strict=True)) for row in rows)
-    elif isinstance(source, list):
-        records = _numbered(source)
-    else:
+        source = [dict(zip(columns, row, strict=True)) for row in rows]
+    elif not isinstance(source, list):
         raise InputError(
             f"accepted is a {type(source).__name__}; expected a frame or a list of dicts with "
             "path and value, or a CSV or JSON file of them"
         )
-    return (_alternative(where, record) for where, record in records)
+    return ((f"row {number}", row) for number, row in enumerate(source))
 
 
-def _numbered(rows: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    return ((f"row {number}", row) for number, row in enumerate(rows))
-
-
-def _read_file(path: Path) -> Iterable[tuple[str, Any]]:
-    name, suffix = f"accepted file {str(path)!r}", path.suffix.lower()
-    if suffix == ".json":
-        document = read_document(path, "accepted")
-        if not isinstance(document, list):
-            kind = json_type(document)
-            expected = "expected a list of objects with path and value"
-            raise InputError(f"{name} holds JSON of type {kind}; {expected}")
-        return _numbered(document)
-    if suffix != ".csv":
-        raise InputError(f"accepted is {str(path)!r}; expected a file named .csv or .json")
+def _read_csv(path: Path, name: str) -> list[tuple[str, Any]]:
+    """Read a file whose values are JSON text; other empty cells are missing."""
+    rows: list[tuple[str, Any]] = []
     try:
         with reading(name), path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             _check_names(reader.fieldnames or (), name)
-            return [(f"line {reader.line_num}", _of_line(row, reader.line_num)) for row in reader]
+            for row in reader:
+                where, text = f"line {reader.line_num}", row["value"] or ""
+                if None in row:
+                    problem = "has more cells than the first line names"
+                    raise InputError(f"accepted, {where}: {problem}")
+                try:
+                    cells = {key: cell or None for key, cell in row.items()}
+                    rows.append((where, cells | {"value": json.loads(text)}))
+                except (ValueError, RecursionError):
+                    example = one_line(json.dumps(text) if text else "null", _LONGEST)
+                    raise InputError(
+                        f"accepted, {where}: value is {one_line(text, _LONGEST)!r}; expected JSON "
+                        f"text, such as {example}"
+                    ) from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{name} is not readable CSV: {error}") from None
-
-
-def _of_line(row: Mapping[Any, Any], line: int) -> dict[str, Any]:
-    """Read the JSON text of a value in CSV; other empty cells are missing."""
-    text = row.get("value") or ""
-    if None in row:
-        raise InputError(f"accepted, line {line}: has more cells than the first line names")
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        example = one_line(json.dumps(text) if text else "null", _LONGEST)
-        raise InputError(
-            f"accepted, line {line}: value is {one_line(text, _LONGEST)!r}; expected JSON text, "
-            f"such as {example}"
-        ) from None
-    return {name: row[name] or None for name in row if name != "value"} | {"value": value}
+    return rows
 
 
 def _check_names(names: Iterable[Any], what: str) -> None:
@@ -204,100 +199,93 @@ def _is_missing(cell: Any) -> bool:
 
 # --- against gold -----------------------------------------------------------------------------
 
-_STEP = re.compile(r"\.([A-Za-z_$][\w$-]*)|\[(\d+)\]|" + BRACKETED.pattern, re.DOTALL)
+
+class _Place(NamedTuple):
+    """Where an alternative belongs: gold's value, its node, and what holds it.
+
+    ``holder`` is the array of an item, and ``key`` its index; for a scalar it is the document or
+    the innermost item around it, and the path from there.
+    """
+
+    value: Any
+    node: Node
+    is_item: bool
+    holder: Any
+    key: int | str
 
 
 def alternatives_of(rows: Sequence[Alternative], schema: Schema, gold: Any) -> Alternatives:
-    """Find the scalars and items of gold that rows are for; repeated values are ignored."""
-    scalars: dict[_Steps, list[Any]] = defaultdict(list)
-    items: dict[_Steps, list[Any]] = defaultdict(list)
-    for row in rows:
-        steps = _steps(row)
-        own, node, is_item = _place(row, steps, schema.root, gold)
-        if not is_item and isinstance(own, dict | list):
-            kind = json_type(own)
-            article = "an" if kind in ("array", "object") else "a"
-            raise InputError(
-                f"{row.name}: gold has {article} {kind} there; expected the path of a single value "
-                "or of an array item"
-            )
-        _check_value(row, own, node, is_item)
-        values = items[steps] if is_item else scalars[steps]
-        if equality_key(row.value) not in [equality_key(value) for value in (own, *values)]:
-            values.append(row.value)
-    scalars, items = ({s: some for s, some in side.items() if some} for side in (scalars, items))
-    return Alternatives(gold, scalars, items)
+    """Find the scalars and items of gold that rows are for; repeated values are ignored.
 
-
-def _steps(row: Alternative) -> _Steps:
-    """Read a path; `$` is the document."""
-    steps: list[str | int] = []
-    at = 1
-    while row.path.startswith("$") and (step := _STEP.match(row.path, at)):
-        name, index, key = step.groups()
-        if index is not None:
-            steps.append(int(index))
-        else:
-            plain = re.sub(r"\\(.)", r"\1", key or "", flags=re.DOTALL)
-            steps.append(plain if name is None else name)
-        at = step.end()
-    if not row.path.startswith("$") or at < len(row.path):
-        raise InputError(f"{row.name}: expected a path as in fields, such as '$.lines[2].amount'")
-    return tuple(steps)
-
-
-def _place(row: Alternative, steps: _Steps, root: Node, gold: Any) -> tuple[Any, Node, bool]:
-    """Return gold's value at a path, its node, and whether it is an array item.
-
-    The key of a declared property may be missing.
+    No container in `gold` may occur twice, and it must outlive the result.
     """
+    found = Alternatives()
+    for row in rows:
+        place = _place(row, schema.root, gold)
+        _check_value(row, place)
+        side: dict[int, Any] = found.items if place.is_item else found.scalars
+        values = side.get(id(place.holder), {}).get(place.key, [])
+        if equality_key(row.value) not in map(equality_key, (place.value, *values)):
+            side.setdefault(id(place.holder), {})[place.key] = [*values, row.value]
+    return found
+
+
+def _place(row: Alternative, root: Node, gold: Any) -> _Place:
+    """Follow a path through gold and the schema; the key of a declared property may be missing."""
+    steps = list(PATH_STEP.finditer(row.path))
+    is_path = row.path.startswith("$") and PATH_STEP.sub("", row.path) == "$"
+    if not is_path or any(step[3] and not step[3].isdigit() for step in steps):
+        raise InputError(f"{row.name}: expected a path as in fields, such as '$.lines[2].amount'")
     node: Node | None = root
     value, path, is_item = gold, "$", False
-    for number, step in enumerate(steps):
+    entry, suffix, above = gold, "", None
+    for step in steps:
+        key = step_key(step)
         if node is not None and node.kind == "union":
             node = resolve_union(node, value, MISSING)
-        below = _below(node, step)
-        is_item = isinstance(value, list) and isinstance(step, int) and step < len(value)
+        below = None  # the node of the key or index, if the schema declares it
+        if node is not None and isinstance(key, int):
+            below = node.item(key) if node.kind in ("object", "array") else None
+        elif node is not None and node.kind == "object":
+            below = node.children.properties.get(str(key)) or node.children.entry(str(key))
+        elif node is not None and node.kind == "array" and node.flattened:
+            below = node
+        is_item = isinstance(value, list) and isinstance(key, int) and key < len(value)
         if is_item and node is not None and node.kind == "array" and not node.is_aligned:
             raise InputError(
                 f"{row.name}: the metric of {path} compares the array as a whole, so its items "
                 "have no alternatives"
             )
-        if is_item or (isinstance(value, dict) and isinstance(step, str) and step in value):
-            value = value[step]
-        elif isinstance(value, dict) and number == len(steps) - 1 and below is not None:
+        above = value
+        if is_item or (isinstance(value, dict) and isinstance(key, str) and key in value):
+            value = value[key]
+        elif isinstance(value, dict) and step is steps[-1] and below is not None:
             value = MISSING  # a declared property that gold leaves out
         else:
-            raise InputError(f"{row.name}: gold has no such path; {_near(row.path, path, value)}")
-        path += f"[{step}]" if isinstance(step, int) else member(step)
+            near = f"{path} is {one_line(repr(value), _LONGEST)}"
+            if isinstance(value, dict):
+                near = nearest(row.path, [path + member(str(name)) for name in value])
+            elif isinstance(value, list) and value:
+                near = f"{path} has the items 0 to {len(value) - 1}"
+            raise InputError(f"{row.name}: gold has no such path; {near}")
+        written = f"[{key}]" if isinstance(key, int) else member(key)
+        path += written
+        entry, suffix = (value, "") if is_item else (entry, suffix + written)
         node = below
     if node is None:
         raise InputError(f"{row.name}: the schema does not declare this path, so it is not scored")
-    return value, node, is_item
+    holder, key = (above, step_key(steps[-1])) if is_item else (entry, suffix)
+    return _Place(value, node, is_item, holder, key)
 
 
-def _near(wanted: str, path: str, value: Any) -> str:
-    """Suggest paths below the last one that gold has."""
-    if isinstance(value, dict):
-        return nearest(wanted, [path + member(str(key)) for key in value])
-    if isinstance(value, list) and value:
-        return f"{path} has the items 0 to {len(value) - 1}"
-    return f"{path} is {one_line(repr(value), _LONGEST)}"
-
-
-def _below(node: Node | None, step: str | int) -> Node | None:
-    """Return the node of a key or an index; a flattened map of arrays has that of its items."""
-    if node is None or node.kind not in ("object", "array"):
-        return None
-    if isinstance(step, int):
-        return node.item(step)
-    if node.kind == "array":
-        return node if node.flattened else None
-    return node.children.properties.get(step) or node.children.entry(step)
-
-
-def _check_value(row: Alternative, own: Any, node: Node, is_item: bool) -> None:
+def _check_value(row: Alternative, place: _Place) -> None:
     """Refuse a value of a type that neither the schema nor gold has, and a misspelt key."""
+    own, node, is_item, *_ = place
+    if not is_item and isinstance(own, dict | list):
+        raise InputError(
+            f"{row.name}: gold has {_KINDS[json_type(own)]} there; expected the path of a single "
+            "value or of an array item"
+        )
     kind = json_type(row.value)
     fits = not node.types or kind in node.types or kind == json_type(own)
     if kind == "null":
@@ -305,9 +293,8 @@ def _check_value(row: Alternative, own: Any, node: Node, is_item: bool) -> None:
     elif kind in ("array", "object"):
         fits = fits and is_item
     if not fits:
-        shown = one_line(repr(row.value), _LONGEST)
-        article = "an" if kind in ("array", "object") else "a"
-        raise InputError(f"{row.name}: value is {shown}, {article} {kind}; expected {node.label}")
+        found = f"{one_line(repr(row.value), _LONGEST)}, {_KINDS.get(kind, f'a {kind}')}"
+        raise InputError(f"{row.name}: value is {found}; expected {node.label}")
     if node.kind == "union":
         node = resolve_union(node, row.value, MISSING)
     known = {**node.children.properties, **(own if isinstance(own, dict) else {})}
@@ -331,56 +318,33 @@ def normal_path(path: str) -> str:
 
 
 class Alternatives:
-    """The alternatives of one gold document, by the objects and arrays that hold its values.
+    """The alternatives of one gold document, by the containers that hold its values.
 
-    Parameters
-    ----------
-    gold : object
-        The document; no container in it may occur twice, and it must outlive this object.
-    scalars, items : mapping, optional
-        The alternatives of scalars and of array items, by the keys and indices that lead there.
+    ``scalars`` has those of the scalars of a document or an item, by its id and their path from
+    there; ``items`` those of the items of an array, by its id and their index.
     """
 
-    def __init__(
-        self,
-        gold: Any = None,
-        scalars: Mapping[tuple[str | int, ...], Sequence[Any]] | None = None,
-        items: Mapping[tuple[str | int, ...], Sequence[Any]] | None = None,
-    ) -> None:
-        #: Of scalars: by the document or the innermost item around them, and the path from there.
-        self._scalars: dict[int, dict[str, Sequence[Any]]] = {}
-        self._items: dict[int, dict[int, Sequence[Any]]] = {}
-        for steps, values in (scalars or {}).items():
-            at = max((n for n, step in enumerate(steps, 1) if isinstance(step, int)), default=0)
-            suffix = "".join(member(str(step)) for step in steps[at:])
-            self._scalars.setdefault(id(_value_at(gold, steps[:at])), {})[suffix] = values
-        for steps, values in (items or {}).items():
-            *above, index = steps
-            self._items.setdefault(id(_value_at(gold, above)), {})[int(index)] = values
+    def __init__(self) -> None:
+        self.scalars: dict[int, dict[str, Sequence[Any]]] = {}
+        self.items: dict[int, dict[int, Sequence[Any]]] = {}
 
     def of_scalars(self, entry: Any) -> Mapping[str, Sequence[Any]]:
         """Return those of the scalars of a document or an item, by their path from there."""
-        return self._scalars.get(id(entry), _NONE) if self._scalars else _NONE
+        return self.scalars.get(id(entry), _NONE) if self.scalars else _NONE
 
     def of_items(self, array: Any) -> Mapping[int, Sequence[Any]]:
         """Return those of the items of an array, or of a map of arrays, by position."""
-        if not self._items or not isinstance(array, dict):
-            return self._items.get(id(array), {})
+        if not self.items or not isinstance(array, dict):
+            return self.items.get(id(array), {})
         positions, start = {}, 0
         for inner in array.values():
-            own = self._items.get(id(inner), {})
+            own = self.items.get(id(inner), {})
             positions.update({start + index: values for index, values in own.items()})
             start += len(inner) if isinstance(inner, list) else inner is not None
         return positions
 
 
 _NONE: Mapping[str, Sequence[Any]] = {}
-
-
-def _value_at(value: Any, steps: Sequence[str | int]) -> Any:
-    for step in steps:
-        value = value[step]
-    return value
 
 
 def class_members(node: Node, gold: Any) -> tuple[Any, ...]:
