@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
@@ -20,19 +20,20 @@ from extractbench_nb.support.folding import any_of, fold
 Precision = Literal["day", "month", "year"]
 
 MONTHS: dict[str, int] = {
-    name: month for month, names in enumerate(DATA["months"], 1) for name in names.split()
+    fold(name): month for month, names in enumerate(DATA["months"], 1) for name in names.split()
 }
 
 _MONTH = rf"(?P<name>{any_of(MONTHS)})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?\b\.?"
 _YEAR = r"(?P<year>(?:1[0-9]|20|21)\d\d)\b"
-_SHORT_YEAR = r"(?P<year>(?:(?:1[0-9]|20|21)\d\d|'?\d\d))\b"
+_SHORT_YEAR = r"(?P<year>(?:(?:1[0-9]|20|21)\d\d|'?\d\d))\b(?:\s(?:г|года|roku|r\.)(?!\w))?"  # noqa: RUF001
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b\.?,?\s+)?"
 _TIME = (
     r"(?:(?:t|,?\s+(?:at\s+)?)\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s*[ap]\.?m\.?)?"
     r"(?:\s*(?:z|utc|gmt|[a-z]{2,4}\b)?\s*(?:[+-]\d\d:?\d\d)?)(?:\s*\([^)]{0,60}\))?)?"
 )
 _FORMS = (
+    r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월](?:\s?(?P<day>\d{1,2})\s?[日일])?",
     r"(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})(?!\d)",
     r"(?P<first>\d{1,2})(?P<sep>[-/.])(?P<second>\d{1,2})(?P=sep)(?P<year>\d{4})\b",
     r"(?P<first>\d\d?)/(?P<second>\d\d?)/(?P<year>\d\d)(?![\d/])",
@@ -45,14 +46,14 @@ _FORMS = (
     r"(?P<month>0?[1-9]|1[0-2])/(?P<year>(?:1[0-9]|20|21)\d\d)\b",
     r"(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])(?![\d-])",
 )
-_WHOLE_ONLY = (
-    r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)",
-    _YEAR,
+_YEAR_ALONE = re.compile(_YEAR + _TIME)
+_PLAIN_DIGITS = re.compile(
+    r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)" + _TIME
 )
 _PREFIX = re.compile(r"^(?:(?:dated|made|effective)\s+)?(?:as\s+of\s+|on\s+)?(?:the\s+(?=\d))?")
 _MONTH_WORD = re.compile(rf"\b{any_of(MONTHS)}\b")
 _BEFORE_DIGIT = re.compile(r"\.?[\s,-]*(?:(?:of|de|the)\s+)?['\d]")
-_JOINED_DIGITS = re.compile(r"\d(?:[-/.]\d\d?[-/.]\d|/[12]\d{3}|\d{3}[-/][01]\d)")
+_JOINED_DIGITS = re.compile(r"\d(?:\s?[年년]|[-/.]\d\d?[-/.]\d|/[12]\d{3}|\d{3}[-/][01]\d)")
 _DIGIT = re.compile(r"\d")
 _CENTURY_PIVOT = 70
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
@@ -123,14 +124,26 @@ def parse_date(text: str) -> Date | None:
     """Read a text that consists of one date; None for any other text."""
     if len(text) > _MAX_LENGTH or not _DIGIT.search(text):
         return None
-    folded = _PREFIX.sub("", fold(text)).strip(" .,;")
-    patterns = [pattern for pattern, _ in _candidates(folded)]
-    for pattern in (*patterns, *_compiled("whole")):
-        match = pattern.fullmatch(folded)
-        date = _from_match(match) if match else None
-        if date:
-            return date
-    return None
+    folded = fold(text)
+    spans = list(Date.all_in(folded))
+    if not spans and (year := _YEAR_ALONE.fullmatch(_PREFIX.sub("", folded).strip(" .,;"))):
+        return _from_match(year)
+    return date_of(folded, spans)
+
+
+def date_of(folded: str, spans: Sequence[tuple[int, int, Date]]) -> Date | None:
+    """Return the date that a text consists of, apart from marks and ``dated as of``.
+
+    `spans` are the dates in the text; years that stand alone are not read.
+    """
+    if len(spans) == 1:
+        start, end, date = spans[0]
+        is_whole = not folded[end:].strip(" .,;")
+        before = folded[:start].strip(" .,;")
+        return date if is_whole and (not before or _PREFIX.fullmatch(before + " ")) else None
+    plain = folded.strip(" .,;")
+    match = _PLAIN_DIGITS.fullmatch(plain) if not spans and plain[:8].isdecimal() else None
+    return _from_match(match) if match else None
 
 
 def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
@@ -151,13 +164,15 @@ def dates_equal(a: Date, b: Date, precision: Precision = "day") -> bool:
 
 
 @cache
-def _compiled(kind: Literal["named", "numeric", "whole"]) -> tuple[re.Pattern[str], ...]:
+def _compiled(kind: Literal["named", "numeric"]) -> tuple[re.Pattern[str], ...]:
     """Compile patterns at first use: compiling all of them would slow the import down."""
-    if kind == "whole":
-        return tuple(re.compile(form + _TIME) for form in _WHOLE_ONLY)
     named = kind == "named"
     forms = [form for form in _FORMS if ("?P<name>" in form) == named]
-    return tuple(re.compile(rf"(?<![\w./-]){form}{_TIME}") for form in forms)
+    # Chinese has no space before the digits of a date
+    return tuple(
+        re.compile(rf"(?:(?<![\w./-])|(?<=[\u3400-\u9fff\uac00-\ud7a3])){form}{_TIME}")
+        for form in forms
+    )
 
 
 def _candidates(folded: str) -> list[tuple[re.Pattern[str], int]]:

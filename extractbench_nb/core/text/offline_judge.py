@@ -1,6 +1,6 @@
 """The offline judge: decides by rules, without a model, whether two texts mean the same.
 
-Texts become canonical tokens (`tokens.Prepared`). Equal tokens mean the same. Otherwise every
+Texts become canonical tokens (`word_tokens.Prepared`). Equal tokens mean the same. Otherwise every
 differing run must have an explanation (`differences.explain`), or be small in a long text. Texts
 with unexplained differences get a score below 0.7, graded by what they share.
 """
@@ -26,8 +26,8 @@ from extractbench_nb.core.text.differences import (
     conflict,
     explain,
     explain_block,
-    garbled,
-    same_quantity,
+    is_damaged,
+    same_value,
     same_values,
 )
 from extractbench_nb.core.text.judging import Judge, Question, Verdict
@@ -52,17 +52,8 @@ _UNIVERSITY_NAME = 3
 _HOPELESS_RATIO = 70.0
 _UNRELATED_RATIO = 50.0
 
-_CODE = re.compile(
-    r"[A-Za-z]+[-_]?\d{5,}|(?=[A-Za-z0-9]*[A-Za-z])(?:[A-Za-z]*\d){5,}[A-Za-z]*|\d{9,15}"
-)
-_TO_ZERO = str.maketrans("123456789", "0" * 9)
-
-_LIKE_A_CODE = re.compile(r"(?=(?:[A-Za-z]*\d){5})[A-Za-z0-9]{5,15}")
-_OTHER_CODE_RATIO = 60.0
-
 #: Words beside a dash, and codes beside a slash.
-_JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))")
-_PAIR = re.compile(r"(?<![\w/])([a-z]{2,3})/([a-z]{2,3})(?![\w/])")
+_JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))|(?<![\w/])([a-z]{2,3})/(?=([a-z]{2,3})(?![\w/]))")
 #: The point of 1.250 may stand before decimals or thousands, the comma of 1,25 before decimals.
 _POINTED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![.,]?\w)")
 _DECIMAL_COMMA = re.compile(r",(?<=\d,)\d{1,2}(?![.,]?\w)")
@@ -116,8 +107,6 @@ class OfflineJudge:
 
 
 def _judge(gold: str, predicted: str) -> Verdict:
-    if " " not in gold and " " not in predicted and _are_other_codes(gold, predicted):
-        return Verdict(_FAIL_SHARE * fuzz.ratio(gold, predicted) / 100, "different_number")
     a, b = prepare(gold), prepare(predicted)
     verdict = _decide(a, b)
     if verdict[0] > _FAIL_CEILING and (reason := _contradiction(a, b)):
@@ -139,83 +128,20 @@ def similarity(gold: str, predicted: str) -> float:
 _folded = lru_cache(maxsize=8_192)(fold)
 
 
-def _are_other_codes(gold: str, predicted: str) -> bool:
-    """Say, without preparing them, whether two words are different numbers or codes of one form."""
-    if gold.isdecimal() and predicted.isdecimal():
-        return gold.lstrip("0") != predicted.lstrip("0") and gold.isascii() and predicted.isascii()
-    are_codes = _LIKE_A_CODE.fullmatch(gold) and _LIKE_A_CODE.fullmatch(predicted)
-    if are_codes and fuzz.ratio(gold, predicted) < _OTHER_CODE_RATIO:
-        return True
-    if not (_CODE.fullmatch(gold) and _CODE.fullmatch(predicted)):
-        return False
-    x, y = gold.casefold(), predicted.casefold()
-    return x.translate(_TO_ZERO) == y.translate(_TO_ZERO) and x != y
-
-
-def _contradiction(a: Prepared, b: Prepared) -> str | None:
-    """Say why texts differ whose words agree."""
-    if _is_redirected(a, b) or _is_turned_round(a, b):
-        return "different"
-    # a number in brackets is a citation in a long text only
-    cited, other = (
-        [re.sub(r"\D", "", found) for found in CITATION.findall(text.unified)] for text in (a, b)
-    )
-    other_number = cited and other and cited != other and len(a.tokens) < SHORT_TOKENS
-    other_number = other_number or _mix_marks(a, b) or _mix_marks(b, a)
-    return "different_number" if other_number else None
-
-
 def _decide(a: Prepared, b: Prepared) -> Verdict:
     if a.tokens == b.tokens:
         return _same_tokens(a, b)
     if not a.tokens or not b.tokens:
         return Verdict(0.0, "different")
-    if len(a.tokens) == len(b.tokens) == 1:
-        x, y = a.tokens[0], b.tokens[0]
-        if (x[0] in "#@" or y[0] == "@") and (verdict := _single(x, y)):
-            return verdict
-    limit = _ratio_needed(a, b)
-    if limit and (ratio := fuzz.ratio(a.folded, b.folded)) < limit:
+    if len(a.tokens) == len(b.tokens) == 1 and (verdict := _of_values(a.tokens[0], b.tokens[0])):
+        return verdict
+    if (ratio := _hopeless_ratio(a, b)) is not None:
         return Verdict(_graded(a, b, ratio), "different")
-    respaced = a.squashed == b.squashed and len(a.squashed) >= _MIN_SQUASHED
-    respaced = respaced and same_values(a, b)
-    if respaced or not a.aliases.isdisjoint(b.aliases):
-        return Verdict(0.98, "spacing") if respaced else Verdict(1.0, "abbreviation")
+    if a.squashed == b.squashed and len(a.squashed) >= _MIN_SQUASHED and same_values(a, b):
+        return Verdict(0.98, "spacing")
+    if not a.aliases.isdisjoint(b.aliases):
+        return Verdict(1.0, "abbreviation")
     return _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
-
-
-def _is_redirected(a: Prepared, b: Prepared) -> bool:
-    """Say whether one text has ``by`` where the other has ``to``."""
-    ours, theirs = (
-        Counter(filter(lexicon.GIVER_OR_TAKER.__contains__, text.words)) for text in (a, b)
-    )
-    return bool(ours - theirs and theirs - ours)
-
-
-def _mix_marks(a: Prepared, b: Prepared) -> bool:
-    """Say whether decimal comma and point are mixed up: 1,25 and 1.250 are different numbers."""
-    if not _DECIMAL_COMMA.search(a.unified):
-        return False
-    return not set(_POINTED.findall(b.unified)) <= set(_POINTED.findall(a.unified))
-
-
-def _is_turned_round(a: Prepared, b: Prepared) -> bool:
-    """Say whether parts joined by a dash or slash are in reverse order: JFK-LAX, EUR/USD."""
-    if a.tokens == b.tokens:
-        return False
-    texts = [text.text.casefold() for text in (a, b)]
-    ours, theirs = (
-        {*_JOINED.findall(text), *_PAIR.findall(prepared.unified.casefold())}
-        for text, prepared in zip(texts, (a, b), strict=True)
-    )
-    if not ours or not theirs or ours == theirs:
-        return False
-    if any((y, x) in theirs and (x, y) not in theirs for x, y in ours):
-        return True
-    parts, other = (
-        ["".join(filter(str.isalnum, part)) for part in text.split("-")] for text in texts
-    )
-    return parts != other and sorted(parts) == sorted(other)
 
 
 def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
@@ -235,8 +161,49 @@ def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
     return Verdict(1.0, reason)
 
 
-def _ratio_needed(a: Prepared, b: Prepared) -> float | None:
-    """Return the similarity below which two texts cannot mean the same; None for no bound.
+def _contradiction(a: Prepared, b: Prepared) -> str | None:
+    """Say why texts differ whose words agree."""
+    # one text has "by" where the other has "to"
+    ours, theirs = (
+        Counter(filter(lexicon.GIVER_OR_TAKER.__contains__, text.words)) for text in (a, b)
+    )
+    if (ours - theirs and theirs - ours) or (a.tokens != b.tokens and _is_turned_round(a, b)):
+        return "different"
+    # a number in brackets is a citation in a long text only
+    if len(a.tokens) < SHORT_TOKENS and "[" in a.unified and "[" in b.unified:
+        cited, other = (
+            [re.sub(r"\D", "", found) for found in CITATION.findall(text.unified)]
+            for text in (a, b)
+        )
+        if cited and other and cited != other:
+            return "different_number"
+    return "different_number" if _mix_marks(a, b) or _mix_marks(b, a) else None
+
+
+def _mix_marks(a: Prepared, b: Prepared) -> bool:
+    """Say whether decimal comma and point are mixed up: 1,25 and 1.250 are different numbers."""
+    if not _DECIMAL_COMMA.search(a.unified):
+        return False
+    return not set(_POINTED.findall(b.unified)) <= set(_POINTED.findall(a.unified))
+
+
+def _is_turned_round(a: Prepared, b: Prepared) -> bool:
+    """Say whether parts joined by a dash or slash are in reverse order: JFK-LAX, EUR/USD."""
+    texts = [text.text.casefold() for text in (a, b)]
+    ours, theirs = (
+        {(w or y, x or z) for w, x, y, z in _JOINED.findall(text)}
+        for text in (f"{a.folded} {texts[0]}", f"{b.folded} {texts[1]}")
+    )
+    if any((y, x) in theirs and (x, y) not in theirs for x, y in ours):
+        return True
+    parts, other = (
+        ["".join(filter(str.isalnum, part)) for part in text.split("-")] for text in texts
+    )
+    return parts != other and sorted(parts) == sorted(other)
+
+
+def _hopeless_ratio(a: Prepared, b: Prepared) -> float | None:
+    """Return the similarity of two texts if it shows that they differ; None if they may agree.
 
     Whatever explains a difference (abbreviation, acronym, initial, reordering) keeps first letters,
     or is in the alias table, or leaves most characters in place.
@@ -244,25 +211,25 @@ def _ratio_needed(a: Prepared, b: Prepared) -> float | None:
     (rows, ours, plain), (others, theirs, other_plain) = a.outline, b.outline
     if rows and not rows.isdisjoint(others):
         return None
-    if ours & ~theirs and theirs & ~ours:
-        return _HOPELESS_RATIO
-    if not (plain and other_plain and a.bag.isdisjoint(b.bag)):
-        return None
-    short, long = (a, b) if len(a.tokens) == 1 else (b, a)
-    if len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words):
-        return None  # it may be an acronym
-    return _UNRELATED_RATIO
+    needed = _HOPELESS_RATIO
+    if not (ours & ~theirs and theirs & ~ours):
+        if not (plain and other_plain and a.bag.isdisjoint(b.bag)):
+            return None
+        short, long = (a, b) if len(a.tokens) == 1 else (b, a)
+        if len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words):
+            return None  # it may be an acronym
+        needed = _UNRELATED_RATIO
+    ratio = fuzz.ratio(a.folded, b.folded)
+    return ratio if ratio < needed else None
 
 
-def _single(x: str, y: str) -> Verdict | None:
+def _of_values(x: str, y: str) -> Verdict | None:
     """Decide about two texts of one token each, if that is a date or a number."""
-    nearness = 0.6 * fuzz.ratio(x, y) / 100
-    if x[0] == "@" and y[0] == "@":
-        same = bool(explain([x], [y], prepare(""), prepare("")))
-        return Verdict(1.0, "date") if same else Verdict(nearness, "different_date")
-    if x[0] == "#" and y[0] == "#":
-        same = same_quantity(x, y)
-        return Verdict(1.0, "number") if same else Verdict(nearness, "different_number")
+    if x[0] == y[0] and x[0] in "#@":
+        kind = "number" if x[0] == "#" else "date"
+        if same_value(x, y):
+            return Verdict(1.0, kind)
+        return Verdict(0.6 * fuzz.ratio(x, y) / 100, f"different_{kind}")
     if "@" in (x[0], y[0]):
         return Verdict(0.5 * fuzz.partial_ratio(x[1:], y[1:]) / 100, "different_date")
     return None
@@ -273,13 +240,12 @@ def _persons(a: Prepared, b: Prepared) -> Verdict | None:
         pairs = zip(a.people, b.people, strict=True)
         return Verdict(0.95, "initials") if all(same_person(x, y) for x, y in pairs) else None
     left, right = a.person, b.person
-    if left is None or right is None:
+    if left is None or right is None or not same_person(left, right):
         return None
-    same = same_person(left, right)
-    if same and (left.marked or right.marked or sorted(left.words) == sorted(right.words)):
-        reason = "honorific" if left.words == right.words else "initials"
-        return Verdict(0.95, "token_order" if a.ordered == b.ordered else reason)
-    return None
+    if not (left.marked or right.marked or sorted(left.words) == sorted(right.words)):
+        return None
+    reason = "honorific" if left.words == right.words else "initials"
+    return Verdict(0.95, "token_order" if a.ordered == b.ordered else reason)
 
 
 def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
@@ -323,65 +289,60 @@ def _has_fixed_order(text: Prepared) -> bool:
 
 
 def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
+    """Explain each difference; in long texts, lost last sentences are none."""
     if max(len(a.tokens), len(b.tokens)) > _MAX_DIFF_TOKENS:
         return Verdict(_graded(a, b), "different")
-    long = min(len(a.tokens), len(b.tokens)) >= _TRUNCATION_TOKENS
-    if long and Indel.normalized_similarity(a.tokens, b.tokens) < _COMMON:
-        return _judge_long(a, b, _is_slight(Block(a.tokens, b.tokens, 0, 0), a, b), None)
-    if max(len(a.tokens), len(b.tokens)) >= SHORT_TOKENS:
-        return _by_blocks_of_long(a, b)
-    left, reasons = _unexplained(a, b)
-    if not left:
-        return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
-    reason = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
-    one, two = a.person, b.person
-    if reason is None and one and two and (one.marked or two.marked):
-        reason = "different_name" if same_person(one, two) is False else None
-    return Verdict(_graded(a, b), reason or "different")
-
-
-def _by_blocks_of_long(a: Prepared, b: Prepared) -> Verdict:
-    """Explain differences until one is not slight; after that, only those that name a conflict."""
+    min_tokens = min(len(a.tokens), len(b.tokens))
+    is_hopeless = min_tokens >= _TRUNCATION_TOKENS and (
+        Indel.normalized_similarity(a.tokens, b.tokens) < _COMMON
+    )
+    blocks = [Block(a.tokens, b.tokens, 0, 0)] if is_hopeless else _blocks(a, b)
+    is_long = max(len(a.tokens), len(b.tokens)) >= SHORT_TOKENS
     reasons: list[str] = []
-    found: str | None = None
-    same = slight = True
-    blocks = _blocks(a, b)
-    for block in blocks:
-        clash = None if found else conflict(block.gold, block.predicted)
-        if not slight and clash is None:
-            continue
-        reason = explain_block(block, blocks, a, b)
-        if reason:
-            reasons.append(reason)
-        else:
-            same, found = False, found or clash
-            slight = slight and _is_slight(block, a, b)
-    if same:
-        return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
-    return _judge_long(a, b, slight, found)
-
-
-def _unexplained(a: Prepared, b: Prepared) -> tuple[list[Block], list[str]]:
-    """Split the differences into those without an explanation and the reasons of the others."""
     left: list[Block] = []
-    reasons: list[str] = []
-    blocks = _blocks(a, b)
+    found: str | None = None
     for block in blocks:
-        reason = explain_block(block, blocks, a, b)
-        if reason:
-            reasons.append(reason)
+        clash = conflict(block.gold, block.predicted) if is_long and found is None else None
+        if is_long and left and clash is None:
+            continue  # it fails already, unless a later block says why
+        reason = None if is_hopeless else explain_block(block, len(blocks) == 1, a, b)
+        if reason or (is_long and _is_slight(block, a, b)):
+            reasons.append(reason or "similar")
         else:
             left.append(block)
-    return _pair_moved(left, reasons, a, b) if len(left) > 1 else (left, reasons)
+            found = found or clash
+    if not is_long and len(left) > 1 and (moved := _explain_moved(left, a, b)):
+        left, reasons = [], [*reasons, moved]
+    if not left:
+        slight = {"typo": 0.9, "similar": 0.85}
+        return Verdict(min(slight.get(reason, 0.95) for reason in reasons), reasons[0])
+    if is_long:
+        score = _score_truncated(a, b)
+        return (
+            Verdict(_graded(a, b), found or "different")
+            if score is None
+            else Verdict(score, "truncated")
+        )
+    found = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
+    one, two = a.person, b.person
+    if found is None and one and two and (one.marked or two.marked):
+        found = "different_name" if same_person(one, two) is False else None
+    return Verdict(_graded(a, b), found or "different")
 
 
 def _blocks(a: Prepared, b: Prepared) -> list[Block]:
     """Return the differences; those that touch are one."""
-    only = _only_block(a.tokens, b.tokens)
-    if only is not None:
-        return [only]
+    x, y = a.tokens, b.tokens
+    shorter, start, end = min(len(x), len(y)), 0, 0
+    while start < shorter and x[start] == y[start]:
+        start += 1
+    while end < shorter - start and x[-1 - end] == y[-1 - end]:
+        end += 1
+    gold, predicted = x[start : len(x) - end], y[start : len(y) - end]
+    if len(gold) <= 1 or len(predicted) <= 1 or frozenset(gold).isdisjoint(predicted):
+        return [Block(gold, predicted, start, start)]
     spans: list[list[int]] = []  # start and end in gold, start and end in predicted
-    for op in Indel.opcodes(a.tokens, b.tokens):
+    for op in Indel.opcodes(x, y):
         if op.tag == "equal":
             continue
         span = [op.src_start, op.src_end, op.dest_start, op.dest_end]
@@ -389,62 +350,32 @@ def _blocks(a: Prepared, b: Prepared) -> list[Block]:
             spans[-1][1], spans[-1][3] = span[1], span[3]
         else:
             spans.append(span)
-    return [Block(a.tokens[i:j], b.tokens[m:n], i, m) for i, j, m, n in spans]
+    return [Block(x[i:j], y[m:n], i, m) for i, j, m, n in spans]
 
 
-def _only_block(x: tuple[str, ...], y: tuple[str, ...]) -> Block | None:
-    """Return the one difference of two texts that share nothing between beginning and end."""
-    shorter = min(len(x), len(y))
-    start = 0
-    while start < shorter and x[start] == y[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and x[-1 - end] == y[-1 - end]:
-        end += 1
-    gold, predicted = x[start : len(x) - end], y[start : len(y) - end]
-    if len(gold) > 1 < len(predicted) and not frozenset(gold).isdisjoint(predicted):
-        return None
-    return Block(gold, predicted, start, start)
-
-
-def _pair_moved(
-    left: list[Block], reasons: list[str], a: Prepared, b: Prepared
-) -> tuple[list[Block], list[str]]:
+def _explain_moved(left: list[Block], a: Prepared, b: Prepared) -> str | None:
     """Explain tokens that short texts have at different positions."""
-    if max(len(a.tokens), len(b.tokens)) >= SHORT_TOKENS or _has_fixed_order(a):
-        return left, reasons
-    if a.ordered == b.ordered:
-        return left, reasons
+    if _has_fixed_order(a) or a.ordered == b.ordered:
+        return None
     gold = [t for block in left for t in block.gold]
     predicted = [t for block in left for t in block.predicted]
     for token in list(gold):
         if token in predicted and token[0] not in "#@":
             gold.remove(token)
             predicted.remove(token)
-    reason = "token_order" if not gold and not predicted and a.numbers == b.numbers else None
     if gold and predicted:
-        reason = explain(gold, predicted, a, b)
-    return ([], [*reasons, reason]) if reason else (left, reasons)
-
-
-def _judge_long(a: Prepared, b: Prepared, slight: bool, found: str | None) -> Verdict:
-    """Accept differences that do not change a long text: misspelt words, lost last sentences."""
-    if slight:
-        return Verdict(0.85, "similar")
-    score = _score_truncated(a, b)
-    if score is not None:
-        return Verdict(score, "truncated")
-    return Verdict(_graded(a, b), found or "different")
+        return explain(gold, predicted, a, b)
+    return "token_order" if not gold and not predicted and a.numbers == b.numbers else None
 
 
 def _is_slight(block: Block, a: Prepared, b: Prepared) -> bool:
-    """Say whether a word of a long text is misspelt, or a function word."""
+    """Say whether the words of a block are function words, or one word that is misspelt."""
     if lexicon.FUNCTION_WORDS.issuperset((*block.gold, *block.predicted)):
         return True
     gold, predicted = ("".join(run).replace("#", "") for run in (block.gold, block.predicted))
     if not (gold.isalpha() or predicted.isalpha()):
         return False
-    return garbled(gold, predicted) and gold in a.text and predicted in b.text
+    return is_damaged(gold, predicted) and gold in a.text and predicted in b.text
 
 
 def _score_truncated(a: Prepared, b: Prepared) -> float | None:
@@ -458,8 +389,12 @@ def _score_truncated(a: Prepared, b: Prepared) -> float | None:
         return None
     beginning = prepare(long.unified[:stop])
     if short.tokens != beginning.tokens:
-        left, _ = _unexplained(short, beginning)
-        if not all(_is_slight(block, short, beginning) for block in left):
+        blocks = _blocks(short, beginning)
+        if not all(
+            explain_block(block, len(blocks) == 1, short, beginning)
+            or _is_slight(block, short, beginning)
+            for block in blocks
+        ):
             return None
     share = len(beginning.tokens) / len(long.tokens)
     if share >= _TRUNCATION_KEPT:

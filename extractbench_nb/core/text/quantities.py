@@ -39,6 +39,8 @@ CURRENCIES: dict[str, str] = {
     **{code: code for code in " ".join(DATA["currencies"]).split()},
     **DATA["currency_names"],
 }
+#: The other codes of ISO 4217, which are words in small letters; without ALL, TOP and the like.
+CODES_IN_CAPITALS = frozenset(" ".join(DATA["codes_in_capitals"]).split())
 #: Base unit, factor and names of each unit.
 _UNIT_ROWS: list[tuple[str, float, str]] = DATA["units"]
 # Units whose letters mean something else in another case; in any other case they are read as above.
@@ -56,39 +58,81 @@ CASED_UNITS = {
 UNIT_NAMES = tuple(tuple(names.split()) for base, _, names in _UNIT_ROWS if base != "ord")
 UNITS = {name: (base, factor) for base, factor, names in _UNIT_ROWS for name in names.split()}
 UNITS |= CASED_UNITS
-UNITS |= {code: (code, 1.0) for code in CURRENCIES.values()} | {
+MONEY = frozenset((*CURRENCIES.values(), *map(str.lower, CODES_IN_CAPITALS)))
+UNITS |= {code: (code, 1.0) for code in MONEY} | {
     "": ("", 1.0),
     "ord": ("ord", 1.0),
     "mm": ("m", 1e-3),
 }
-MONEY = frozenset(CURRENCIES.values())
+#: Units in two cases that mean something else in capitals or in small letters: mW, nM, Gb.
+TWO_CASED_UNITS = frozenset(
+    written
+    for written, meaning in CASED_UNITS.items()
+    if not written.isupper()
+    and not written.islower()
+    and UNITS.get(written.upper(), UNITS.get(written.lower(), meaning)) != meaning
+)
 _CONTINENTAL = frozenset("eur chf dkk nok sek pln czk huf brl try".split())
 _POINTED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
-VALUE_WORDS = frozenset((*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES))
+VALUE_WORDS = frozenset(
+    (*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES, *map(str.lower, CODES_IN_CAPITALS))
+)
 
 
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
 _PHRASES: dict[str, str] = DATA["phrases"]
 # Each phrase contains one of these; checking for them first is fast, and most texts have none.
-_PARTS = ("per", "deg", "$", "dollar", "sq", "cubic", "basis", "sterling", "franc", "km/h", "mm hg")
+_PARTS = (
+    "per",
+    "deg",
+    "$",
+    "dollar",
+    "sq",
+    "cubic",
+    "basis",
+    "sterling",
+    "franc",
+    "km/h",
+    "mm hg",
+    "rs.",
+    "mrd.",
+    "mio.",
+)
 _PHRASE = re.compile(
     rf"(?<!\w){any_of(_PHRASES)}(?!\w)"
-    r"|(?<!\w)(?:us|u\.s\.|c|a|hk)\$",
+    r"|(?<!\w)(?:us|u\.s\.|c|a|hk|nz|s|r|mx)\$",
     re.IGNORECASE,
 )
-_TOKEN = re.compile(
-    r"(?=[^\W\d_])(?:(?P<dotted>(?=\w{1,3}\.)(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
-    r"|(?P<word>(?:(?<![\w+-])[A-D]{1,3}[+-](?![\w+-])|[qhQH][1-4](?!\w)|(?<![\w&])[A-Z]{1,3}&[A-Z]{1,3}(?![\w&])|[^\W\d_]+(?:'[^\W\d_]+)*(?:\+\+|\#(?!\w))?)))"
-    r"|(?=[\d.'°$€£¥₹₩₽₺₪%‰])(?:(?P<number>(?:\d{1,4} [1-7]/[2-8](?![\d/])"
-    r"|(?<![\w./])[1-7]/[2-8](?![\w/])|\d{1,3}(?:'\d{3})+(?!\d)"
-    r"|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)"
-    r"|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
-    r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|[1-9]\d{0,2}(?: \d{3})+(?!\d| \d|[-.,:]\d)"
-    r"|\d+(?:\.\d+){2,}|\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)|'\d\d(?!\d)|\d+(?:[.,]\d+)?|\.\d+))"
-    r"|(?P<sign>°\s?[cCfF](?!\w)|[$€£¥₹₩₽₺₪%‰]))"
+_SIGNS = "".join(CURRENCY_SIGNS) + "%‰"
+# A slash between other digits is part of a code: Room 4/2.
+_FRACTION = r"(?:1/[2-8]|2/[357]|3/[4578]|4/[57]|5/[678]|6/7|7/8)"
+_NUMBER = "|".join(
+    (
+        rf"\d{{1,4}} {_FRACTION}(?![\d/])",
+        rf"(?<![\w./]){_FRACTION}(?![\w/])",
+        r"\d{1,3}(?:'\d{3})+(?:\.\d+)?(?!\d)",
+        r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)",
+        r"\d{1,3}(?:\.\d{3})+,\d+(?!\d)",
+        r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)",
+        r"\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?(?![\d,])",
+        r"[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d\d)?(?!\d| \d|[-.,:]\d)",
+        r"\d+(?:\.\d+){2,}",
+        r"\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)",
+        r"'\d\d(?!\d)",
+        r"\d+(?:[.,]\d+)?",
+        r"\.\d+",
+    )
 )
-_THOUSANDS_COMMA = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_TOKEN = re.compile(
+    r"(?=[^\W\d_])(?:"
+    r"(?P<dotted>(?=\w{1,3}\.)(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
+    r"|(?P<word>(?<![\w+-])[A-D]{1,3}[+-](?![\w+-])|[qhQH][1-4](?!\w)"
+    r"|(?<![\w&])[A-Z]{1,3}&[A-Z]{1,3}(?![\w&])|[^\W\d_]+(?:'[^\W\d_]+)*(?:\+\+|\#(?!\w))?))"
+    rf"|(?=[\d.'])(?P<number>{_NUMBER})"
+    rf"|(?P<sign>°\s?[cCfF](?!\w)|[{_SIGNS}])"
+)
+_THOUSANDS_COMMA = re.compile(r"\d{1,3}(?:,\d\d)*(?:,\d{3})+(?:\.\d+)?")
 _THOUSANDS_DOT = re.compile(r"\d{1,3}(?:(?:\.\d{3}){2,}(?:,\d+)?|(?:\.\d{3})+,\d+)")
 _CURRENCY_GAPS = frozenset((" ", "", "(", " (", "-", " -"))
 _ATTACHING_GAPS = frozenset(("", " ", "-", ")", ") ", " (", " - "))
@@ -324,9 +368,11 @@ class _Reader:
         kind = self._kind(i)
         if kind == "sign":
             return CURRENCY_SIGNS.get(self.pieces[i].text, "")
-        if kind == "word" and len(self.pieces[i].text) == len("usd"):
-            return CURRENCIES.get(self.pieces[i].text.lower(), "")
-        return ""
+        written = self.pieces[i].text if kind == "word" else ""
+        if len(written) != len("usd"):
+            return ""
+        code = written.lower()
+        return code if written in CODES_IN_CAPITALS else CURRENCIES.get(code, "")
 
     def _next(self) -> Token:
         """Read the piece at the cursor with the pieces that belong to it."""
@@ -348,7 +394,8 @@ class _Reader:
         value = _literal(number.text)
         self.at = i + 1
         if value is None:
-            return number
+            is_signed = self._char_before(number) == "-" and self._is_minus(i)
+            return number._replace(text="-" + number.text) if is_signed else number
         token = self._with_unit(start, -value if self._is_negative(start, i) else value, currency)
         amount = token.quantity
         if not currency and self.at == i + 2 and amount and amount.unit in _CONTINENTAL:  # noqa: SIM102
@@ -437,6 +484,8 @@ class _Reader:
             return "inch"
         if word in _ORDINAL_ENDINGS:
             return "ord" if is_attached else ""
+        if token.text in CODES_IN_CAPITALS:
+            return token.text.lower()
         if word in CURRENCIES or word in CURRENCY_SIGNS:
             return CURRENCIES.get(word) or CURRENCY_SIGNS[word]
         if word in UNITS and (len(word) > 1 or not word.isalpha() or not token.text.isupper()):

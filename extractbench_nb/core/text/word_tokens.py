@@ -2,7 +2,7 @@
 
 A token is a lower-case word in its canonical spelling, ``#5000m`` for a quantity in base units,
 ``#=1:03.28`` for a version, code or clock time, ``@2024-03-15`` for a date, or ``=a@b.org`` for an
-address.
+address or a unit whose case counts.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.dates import Date, parse_date
+from extractbench_nb.core.text.dates import Date, date_of
 from extractbench_nb.core.text.people import Person, read_people, read_person
-from extractbench_nb.core.text.quantities import CURRENCY_SIGNS, VALUE_WORDS, Token, read_tokens
+from extractbench_nb.core.text.quantities import (
+    CURRENCY_SIGNS,
+    TWO_CASED_UNITS,
+    VALUE_WORDS,
+    Token,
+    read_tokens,
+)
 from extractbench_nb.core.text.rewording import reword
 from extractbench_nb.support.folding import fold, unify
 
@@ -27,9 +33,14 @@ _ADDRESS_END = (
 _HOST_END = re.compile(rf"\.(?=[A-Za-z]{{2}})(?:{_ADDRESS_END}|{_ADDRESS_END.upper()})(?!\w)")
 _ADDRESS = re.compile(
     r"<?(?:(?:https?://(?:www\.)?|www\.)([^\s<>\"'()\[\],;]+)"
+    r"|(?<![\w.])(10\.\d{4,9}/[^\s<>\"',;\[\]]+)"
     r"|(?:mailto:)?([\w.+%-]+@\w[\w-]*(?:\.[\w-]+)+)"
     rf"|(?<![\w@.-])(\w[\w-]*(?:\.\w[\w-]*)*\.(?:{_ADDRESS_END})(?![\w@-])"
     r"(?:[/?#][^\s<>\"'()\[\],;]*)?))>?",
+    re.IGNORECASE,
+)
+_ID_ADDRESS = re.compile(
+    r"(?:https?://)?(?:www\.|dx\.)?(?:doi|orcid)(?:\.org/|:? ?)(?=10\.\d{4}|\d{4}-\d{4}-)",
     re.IGNORECASE,
 )
 _ADDRESS_SIGN = "\u2180"  # not a letter, and in no name
@@ -38,13 +49,11 @@ _MAX_CAPITALS = 6
 MAX_LENGTH = 40_000
 
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)")
-_ZERO_HOURS = re.compile(r"^(?:0+:)+(?=\d\d[.:])")
 _WHOLE_DIGITS = 1e15
 _DECIMAL = re.compile(r"\d+\.\d+")
 _OUTER_SEPARATOR = re.compile(r"[;|\u2022]")
 _SEPARATOR = re.compile(r"[,/]| and | & ")
-_SUPERSCRIPT = re.compile("(\\d)(?=[\u207a\u207b]?[\u00b9\u00b2\u00b3\u2070\u2074-\u2079])")
-_RAISED = re.compile("[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]")
+_RAISED = re.compile("(\\d)(?=[\u207a\u207b]?[\u00b9\u00b2\u00b3\u2070\u2074-\u2079])")
 _OF_24_HOURS = re.compile(r"(?<!\d)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(.*)", re.DOTALL)
 _UNIVERSAL = re.compile(r"(?:z|utc|gmt)?(?:[+-]00:?00)?")
 _UMLAUT_WORD = re.compile("\\w*[äöüÄÖÜøØåÅ]\\w*")
@@ -54,8 +63,6 @@ _TRANSLITERATED = str.maketrans(
 )  # fmt: skip
 _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
 _LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
-_NUMBERED_A = re.compile(r"\d[ -]a(?:\W*$|[,;.)]|\W ?\W)")
-_PADDED = re.compile(r"0\d+")
 _CODE_BEFORE = re.compile(r"(?:[A-Za-z]-?|\d-\d{1,4}-)$")
 _MIN_PADDED = 3
 _OPTIONAL = frozenset(
@@ -68,8 +75,7 @@ class Prepared:
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
-        raised = not raw.isascii() and _RAISED.search(raw)
-        self.unified = unify(_SUPERSCRIPT.sub(r"\1^", raw) if raised else raw)
+        self.unified = unify(raw if raw.isascii() else _RAISED.sub(r"\1^", raw))
         self.folded = self.unified.casefold()
         without, addresses = _take_addresses(self.unified)
         text, found = _read(without)
@@ -85,8 +91,15 @@ class Prepared:
                 word = synonyms.get(word, word)
                 if addresses and word == _ADDRESS_SIGN:
                     word = "=" + addresses.pop(0)
+                elif written in TWO_CASED_UNITS:
+                    word = "=" + written
+            elif kind == "number":
+                word = _number(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
+            elif kind == "date":
+                word = written
             else:
-                word = _canonical(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
+                word = written.casefold()
+                word = CURRENCY_SIGNS.get(written) or synonyms.get(word, word)
             words.append(word)
             if word not in stop_words or not _is_stop(word, token, text, shouting):
                 tokens.append(word)
@@ -160,6 +173,8 @@ class Prepared:
     @cached_property
     def person(self) -> Person | None:
         """The text as a person's name; None if it cannot be one."""
+        if any(word[0] in "#@=" for word in self.words):
+            return None
         return read_person(self.text, self.words)
 
     @cached_property
@@ -228,7 +243,9 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
     """Replace e-mail and web addresses by a sign, so that they are not reworded."""
     if "." not in unified and "://" not in unified:
         return unified, []
-    if "@" not in unified and "://" not in unified and not _HOST_END.search(unified):
+    unified = _ID_ADDRESS.sub("", unified)  # the address of a DOI is the DOI
+    marked = "@" in unified or "://" in unified or ("/" in unified and "10." in unified)
+    if not marked and not _HOST_END.search(unified):
         return unified, []
     found: list[str] = []
 
@@ -248,13 +265,14 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
 def _read(unified: str) -> tuple[str, list[Token]]:
     """Cut the text into tokens, dates first."""
     text = reword(unified)
-    date_of_text = parse_date(text)
-    if date_of_text and date_of_text.precision != "year":
-        return text, [Token(date_token(date_of_text) + _time_of_day(text), 0, len(text), "date")]
     lower = text.lower()
     spans = list(Date.all_in(lower)) if len(lower) == len(text) else []
-    if not spans:
-        return read_tokens(text)
+    if len(spans) <= 1:
+        date = date_of(lower, spans)
+        if date:
+            return text, [Token(date_token(date) + _time_of_day(text), 0, len(text), "date")]
+        if not spans:
+            return read_tokens(text)
     found: list[Token] = []
     position = 0
     for start, end, date in [*spans, (len(text), len(text), None)]:
@@ -286,33 +304,19 @@ def _time_of_day(text: str) -> str:
     return "" if time == "00:00:00" else f"T{time}{zone}"
 
 
-def _canonical(token: Token, text: str, numbered: bool) -> str:
-    """Write a token that is not a word; `numbered`: the word before it has numbered parts."""
-    if token.kind == "date":
-        return token.text
-    if token.kind != "number":
-        word = token.text.casefold()
-        return CURRENCY_SIGNS.get(token.text) or lexicon.SYNONYMS.get(word, word)
-    if token.text[0] == "0" and _is_code(token, text):
-        return f"#={token.text}"  # with its zeros: 00501, A-007, 50-00-0
-    if token.quantity is None:
-        word = _written_number(token.text)
-    else:
-        word = _value_token(*token.quantity.to_base())
+def _number(token: Token, text: str, numbered: bool) -> str:
+    """Write a number as a token; `numbered`: the word before it has numbered parts."""
+    written, start, end, _, quantity = token
+    if written[0] == "0" and written.isdecimal() and len(written) > 1:
+        before = text[max(0, start - 6) : start]
+        inside = before.endswith("-") and text.startswith("-", end)
+        if len(written) >= _MIN_PADDED or inside or _CODE_BEFORE.search(before):
+            minus = "-" if quantity and quantity.value < 0 else ""
+            return f"#={minus}{written}"  # with its zeros: 00501, A-007, 50-00-0
+    word = _value_token(*quantity.to_base()) if quantity else _written_number(written)
     # as a version or section, 3.10 is not 3.1
-    keeps_zeros = numbered and _LAST_ZERO.fullmatch(token.text) and word[1] != "-"
-    return f"#={token.text}" if keeps_zeros else word
-
-
-def _is_code(token: Token, text: str) -> bool:
-    """Say whether digits that begin with a zero are a code, or part of one."""
-    if not _PADDED.fullmatch(token.text):
-        return False
-    if len(token.text) >= _MIN_PADDED:
-        return True
-    before = text[max(0, token.start - 6) : token.start]
-    inside = before.endswith("-") and text.startswith("-", token.end)
-    return inside or _CODE_BEFORE.search(before) is not None
+    keeps_zeros = numbered and _LAST_ZERO.fullmatch(written) and word[1] != "-"
+    return f"#={written}" if keeps_zeros else word
 
 
 def _value_token(value: float, unit: str) -> str:
@@ -323,13 +327,11 @@ def _value_token(value: float, unit: str) -> str:
 
 def _written_number(text: str) -> str:
     """Write a number that is not a plain value: durations in seconds, versions unchanged."""
-    if ":" in text:
-        text = _ZERO_HOURS.sub("", text)
-        text = text[1:] if text[0] == "0" and text[1:2].isdigit() else text
-    clock = _CLOCK.fullmatch(text)
-    if clock and (clock[1] or "." in clock[3]):
+    if clock := _CLOCK.fullmatch(text):
         seconds = 3600 * int(clock[1] or 0) + 60 * int(clock[2]) + float(clock[3])
-        return _value_token(seconds, "s")
+        if clock[1] or "." in clock[3]:
+            return _value_token(seconds, "s")
+        return f"#={int(clock[2])}:{clock[3]}"
     return _value_token(float(text), "") if _DECIMAL.fullmatch(text) else "#=" + text
 
 
@@ -340,8 +342,6 @@ def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
     if token.kind == "dotted":
         return False
     if len(word) == 1 and text[token.end : token.end + 1] == ".":
-        return False
-    if word == "a" and _NUMBERED_A.search(text[max(0, token.start - 2) : token.end + 2]):
         return False
     if word == "a":
         return token.text == "a" or (token.start == 0 and text[1:2] == " ")
