@@ -9,9 +9,6 @@ from extractbench_nb.core.accepted import Accepted as Accepted
 from extractbench_nb.core.alignment import OptimalAligner
 from extractbench_nb.core.alignment import estimated_blocks as estimated_blocks
 from extractbench_nb.core.alignment import pair_equal as pair_equal
-from extractbench_nb.core.cases import Case as Case
-from extractbench_nb.core.cases import CaseScorer as CaseScorer
-from extractbench_nb.core.cases import Verdicts as Verdicts
 from extractbench_nb.core.cross_field_rules import RULES, Rule, rule
 from extractbench_nb.core.cross_field_rules import as_rule as as_rule
 from extractbench_nb.core.evaluation import Run as Run
@@ -39,7 +36,6 @@ from extractbench_nb.core.registered import register as register
 from extractbench_nb.core.result import Evaluation
 from extractbench_nb.core.result import Inputs as Inputs
 from extractbench_nb.core.similarity import MapItem
-from extractbench_nb.core.thresholds import ArrayMatches as ArrayMatches
 from extractbench_nb.core.traversal import Aligner as Aligner
 
 __all__ = [

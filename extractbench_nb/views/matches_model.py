@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import ArrayMatches, Evaluation, MapItem, mismatch_kinds
+from extractbench_nb.core import Evaluation, MapItem, mismatch_kinds
 from extractbench_nb.core.schema import MISSING
 from extractbench_nb.core.values import bracketed, json_text, member, scalars
 from extractbench_nb.support.wording import (
@@ -21,10 +21,8 @@ from extractbench_nb.support.wording import (
     value_text,
 )
 from extractbench_nb.views.controls import shortened
+from extractbench_nb.views.matches_thresholds import ALIGN, ArrayMatches, Outcome
 from extractbench_nb.views.sides import Segment, Sides, beside
-
-#: Keys of the thresholds of the array itself; those of its items have their fields.
-ALIGN, PASS = "align_threshold", "pass_threshold"
 
 STATUSES = ("matched", "partial", "missed", "spurious")
 #: Orders of rows that a user can choose.
@@ -393,7 +391,7 @@ class Board:
         self.values = dict(values)
         self._use(self.array.at(values))
 
-    def _use(self, outcome: Any) -> None:
+    def _use(self, outcome: Outcome) -> None:
         self.outcome = outcome
         columns = [outcome.matches[name].tolist() for name in Row._fields]
         self.rows = [
@@ -461,19 +459,19 @@ class Board:
         return (found if isinstance(found, str) else self.path) + steps[at]
 
     def _note(self, row: Row) -> str:
-        """Name the item that the alignment would pair with this one without a threshold."""
+        """Name the item that would be paired with this one without ``align_threshold``."""
         if row.is_pair:
             return ""
-        for gold_index, (predicted_index, similarity) in self.outcome.apart.items():
+        unlike = self.array.unlike(self.values)
+        for gold_index, (predicted_index, similarity) in unlike.items():
             if row.pair in ((gold_index, None), (None, predicted_index)):
                 is_gold = row.gold_index is not None
                 other = (
                     f"predicted item {predicted_index}" if is_gold else f"gold item {gold_index}"
                 )
-                threshold = f" {self.threshold(ALIGN):.2f}" if ALIGN in self.knobs else ""
                 return (
-                    f"The alignment proposed {other}, but the similarity {similarity:.2f} is below "
-                    f"align_threshold{threshold}."
+                    f"It would be paired with {other}, but the similarity {similarity:.2f} is "
+                    f"below align_threshold {self.threshold(ALIGN):.2f}."
                 )
         return ""
 

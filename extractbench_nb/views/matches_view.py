@@ -16,7 +16,7 @@ from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.support.wording import fitted, plural
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import matches_model as model
-from extractbench_nb.views.matches_model import ALIGN, PASS
+from extractbench_nb.views.matches_thresholds import ALIGN, PASS
 from extractbench_nb.views.sides import Segment
 from extractbench_nb.views.view import View, checked_name, known, part
 
@@ -370,7 +370,10 @@ class MatchesView(View):
         if self._board.rows:
             return "No item matches; clear the filters."
         if self._board.outcome.summary[["gold_items", "predicted_items"]].sum():
-            return "The items were not aligned: the model that was asked gave no answer of use."
+            return (
+                "The items were not aligned: a model gave no answer of use, or the items around "
+                "the array have no partner."
+            )
         return "Both arrays are empty: there is nothing to match."
 
     def _pair(

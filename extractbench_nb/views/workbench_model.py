@@ -13,15 +13,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype
 
-from extractbench_nb.core import (
-    REGISTRY,
-    Case,
-    CaseScorer,
-    Param,
-    Profile,
-    Verdicts,
-    refuse_non_json,
-)
+from extractbench_nb.core import REGISTRY, Param, Profile, refuse_non_json
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb.core.schema import MISSING, PRESETS, parse_config
 from extractbench_nb.core.text import Judge
@@ -29,6 +21,7 @@ from extractbench_nb.core.values import json_type, private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.stats import gather, kappas
 from extractbench_nb.support.wording import ratio_text, value_text
+from extractbench_nb.views.workbench_cases import Case, CaseScorer, Verdicts
 
 #: Columns of `fields` that name a case.
 LABELS = ("run", "document", "path")

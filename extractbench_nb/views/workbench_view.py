@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core import Case, Profile, Verdicts
+from extractbench_nb.core import Profile
 from extractbench_nb.core.text import Judge
 from extractbench_nb.core.values import json_type
 from extractbench_nb.errors import InputError
@@ -26,6 +26,7 @@ from extractbench_nb.views import controls as ui
 from extractbench_nb.views import workbench_model as model
 from extractbench_nb.views.sides import MOST, Pair, excerpts, whole
 from extractbench_nb.views.view import View, in_turn, known, part
+from extractbench_nb.views.workbench_cases import Case, Verdicts
 
 #: Cases on a page.
 PAGE = 20

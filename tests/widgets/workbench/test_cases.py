@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.cases import Case
 from extractbench_nb.core.schema.schema_nodes import MISSING
 from extractbench_nb.errors import InputError
+from extractbench_nb.views.workbench_cases import Case
 from extractbench_nb.views.workbench_model import Cases, read_cases
 
 SCHEMA = {

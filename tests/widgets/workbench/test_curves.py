@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
-from extractbench_nb.core.cases import Verdicts
 from extractbench_nb.core.field_metrics.registry import Param
+from extractbench_nb.views.workbench_cases import Verdicts
 from extractbench_nb.views.workbench_model import CURVE_COLUMNS, at_marks, curve_frame, stops
 
 OUTCOMES = ("correct", "incorrect", "omission", "hallucination", "both_absent", "judge_error")

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.cases import Case, CaseScorer, Verdicts, case_schema, remembering
 from extractbench_nb.core.profile_rules import PROFILES
 from extractbench_nb.core.schema.schema_nodes import MISSING
+from extractbench_nb.views.workbench_cases import Case, CaseScorer, Verdicts, remembering
 from extractbench_nb.views.workbench_model import Cases, Tuning, read_cases
 
 
@@ -121,18 +121,8 @@ def test_a_metric_that_fails_is_an_error_in_its_row(metric: Any, returned: Any, 
     assert np.isnan(found.score[1])
 
 
-def test_a_kind_of_case_is_read_once() -> None:
-    types = {"string": ("string",), "list": ("array",), "either": ("string", "number"), "any": ()}
-    cases = {f"{kind}{n}": types[kind] for n in range(50) for kind in types}
-    config = {"metric_id": "string_fuzzy", "params": {"threshold": 0.7}}
-    nodes = case_schema(cases, config).root.children.properties
-    assert list(nodes) == list(cases)
-    assert len({id(node.config) for node in nodes.values()}) == len(types)
-    assert {node.step for node in nodes.values()} == {f".{name}" for name in cases}
-
-
 @pytest.mark.parametrize("profile", PROFILES)
-def test_cases_that_share_a_node_are_scored_as_properties_of_a_schema(profile: str) -> None:
+def test_every_case_is_scored_as_a_property_by_itself(profile: str) -> None:
     values = ["Ada", "ada", "", None, 3, True, ["a", "b"], ["b"], {"n": "a"}, MISSING]
     rows = tuple(Case(*pair, _TYPES.get(type(pair[0]), ())) for pair in product(values, values))
     found = verdicts(
