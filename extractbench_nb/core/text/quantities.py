@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -79,31 +79,12 @@ VALUE_WORDS = frozenset(
 )
 
 
+_JOINING = frozenset(("and", "to", "TO", "To"))
+_MAX_NUMBER_WORDS = 40
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
-_PHRASES: dict[str, str] = DATA["phrases"]
-# Each phrase contains one of these; checking for them first is fast, and most texts have none.
-_PARTS = (
-    "per",
-    "deg",
-    "$",
-    "dollar",
-    "sq",
-    "cubic",
-    "basis",
-    "sterling",
-    "franc",
-    "km/h",
-    "mm hg",
-    "rs.",
-    "mrd.",
-    "mio.",
-)
-_PHRASE = re.compile(
-    rf"(?<!\w){any_of(_PHRASES)}(?!\w)"
-    r"|(?<!\w)(?:us|u\.s\.|c|a|hk|nz|s|r|mx)\$",
-    re.IGNORECASE,
-)
+#: Names of units and currencies of several words, or with marks, and how they are read.
+UNIT_PHRASES: dict[str, str] = DATA["phrases"]
 _SIGNS = "".join(CURRENCY_SIGNS) + "%‰"
 # A slash between other digits is part of a code: Room 4/2.
 _FRACTION = r"(?:1/[2-8]|2/[357]|3/[4578]|4/[57]|5/[678]|6/7|7/8)"
@@ -169,13 +150,14 @@ class Quantity(NamedTuple):
         """Read a text that consists of one quantity, such as ``USD 2.3bn``; None for any other."""
         if len(text) > _MAX_QUANTITY_TEXT:
             return None
-        tokens = read_tokens(unify(text))[1]
+        tokens = read_tokens(_with_unit_words(unify(text)))
         return tokens[0].quantity if len(tokens) == 1 else None
 
     @staticmethod
     def sizes_in(unified: str) -> frozenset[float]:
         """Return the sizes of all quantities in a text, with their scale words multiplied in."""
-        return frozenset(abs(t.quantity.value) for t in read_tokens(unified)[1] if t.quantity)
+        tokens = read_tokens(_with_unit_words(unified))
+        return frozenset(abs(token.quantity.value) for token in tokens if token.quantity)
 
     @staticmethod
     def scale_of(word: str) -> float:
@@ -198,44 +180,74 @@ class Token(NamedTuple):
     quantity: Quantity | None = None
 
 
-def read_tokens(unified: str) -> tuple[str, list[Token]]:
-    """Split a text into words and quantities; positions refer to the text that is returned.
+def phrase_replacer(phrases: Mapping[str, str]) -> Callable[[str, str], str]:
+    """Return a function that replaces `phrases` in a text, given the text in lower case too."""
+    dollars = [phrase for phrase in phrases if phrase[-1] == "$"]  # digits follow
+    pattern = re.compile(rf"(?<!\w)(?:{any_of(phrases)}(?!\w)|{any_of(dollars)})")
+    in_any_case = re.compile(pattern.pattern, re.IGNORECASE)
 
-    That is the given text with phrases such as ``miles per hour`` replaced by units.
-    """
-    text = unified
-    contains = unified.lower().__contains__
-    if not unified.isalnum() and any(map(contains, _PARTS)) and any(map(contains, _PHRASES)):
-        text = _PHRASE.sub(lambda match: _PHRASES[match[0].lower()], unified)
+    def replace(text: str, lower: str) -> str:
+        if not pattern.search(lower):  # ten times as fast, and most texts have none
+            return text
+        return in_any_case.sub(lambda match: phrases[match[0].lower()], text)
+
+    return replace
+
+
+_replace_units = phrase_replacer(UNIT_PHRASES)
+
+
+def _with_unit_words(text: str) -> str:
+    """Replace phrases such as ``miles per hour`` by units of one word."""
+    return _replace_units(text, text.lower())
+
+
+def read_tokens(text: str, dates: Sequence[Token] = ()) -> list[Token]:
+    """Split a text, in which units have one word, into words and quantities around its dates."""
     pieces: list[Token] = []
+    position = 0
+    for date in dates:
+        _split(text[position : date.start], position, pieces)
+        pieces.append(date)
+        position = date.end
+    has_values = _split(text[position:] if dates else text, position, pieces)
+    return _Reader(text, pieces).read() if has_values or dates else pieces
+
+
+def _split(text: str, offset: int, pieces: list[Token]) -> bool:
+    """Cut a stretch of a text, which begins at `offset`; say whether it may have a value."""
     # Most words stand between spaces and punctuation marks and are taken as they are; the pattern
     # reads the stretches between them. Nothing but numbers and degrees has a space within, and the
     # words beside a number do not belong to it.
-    start, unread = 0, -1
+    start, unread, has_values = 0, -1, False
     for chunk in text.split(" ") if "°" not in text else [text]:
         word = chunk.strip(_PUNCTUATION)
         if word.isalpha():
             if unread >= 0:
-                _cut(text, unread, start, pieces)
-                unread = -1
-            first = start if len(word) == len(chunk) else start + chunk.index(word)
+                _cut(text, unread, start, offset, pieces)
+                unread, has_values = -1, True
+            first = offset + start
+            if len(word) < len(chunk):
+                first += chunk.index(word)
+            has_values = has_values or word.lower() in VALUE_WORDS
             # twice as fast as Token(...), which matters for each word of a text
             pieces.append(tuple.__new__(Token, (word, first, first + len(word), "word", None)))
         elif unread < 0:
             unread = start
         start += len(chunk) + 1
     if unread >= 0:
-        _cut(text, unread, len(text), pieces)
-    return text, _Reader(text, pieces).read()
+        _cut(text, unread, len(text), offset, pieces)
+    return has_values or unread >= 0
 
 
-def _cut(text: str, start: int, end: int, pieces: list[Token]) -> None:
-    """Cut a stretch of a text into words, numbers and signs."""
+def _cut(text: str, start: int, end: int, offset: int, pieces: list[Token]) -> None:
+    """Cut words, numbers and signs out of a part of a stretch."""
     for match in _TOKEN.finditer(text, start, end):
         kind, piece = match.lastgroup or "", match[0]
-        if not piece.isalpha() and kind in ("word", "dotted"):
+        if kind != "number" and not piece.isalpha() and kind != "sign":
             piece = piece.translate(_INNER_MARKS)
-        pieces.append(tuple.__new__(Token, (piece, *match.span(), kind, None)))
+        first, last = match.span()
+        pieces.append(tuple.__new__(Token, (piece, first + offset, last + offset, kind, None)))
 
 
 _NUMBER_WORDS = {number: word for word, number in SMALL_NUMBERS.items()}
@@ -277,7 +289,8 @@ def read_number(text: str) -> float | None:
     """
     if len(text) > _MAX_QUANTITY_TEXT:
         return None
-    text, tokens = read_tokens(unify(text))
+    text = _with_unit_words(unify(text))
+    tokens = read_tokens(text)
     if len(tokens) != 1 or tokens[0].quantity is None:
         return None
     before, after = text[: tokens[0].start], text[tokens[0].end :]
@@ -338,38 +351,42 @@ class _Reader:
 
     def read(self) -> list[Token]:
         """Read all tokens."""
-        out, pieces = self.out, self.pieces
-        while self.at < len(pieces):
+        out, pieces, size = self.out, self.pieces, len(self.pieces)
+        while self.at < size:
             token = pieces[self.at]
             if token[3] == "word" and token[0].lower() not in VALUE_WORDS:
                 self.at += 1
                 out.append(token)
                 continue
             token = self._next()
-            last = -2 if len(out) > 1 and out[-1].text == "and" else -1
-            if out and (repeated := self._repeated(out[-1], token)):
-                out[-1] = repeated
-            elif out and (joined := self._compound(out[last], token)):
-                out[last:] = [joined]
-            else:
-                self._share_unit(token)
+            before = out[-1] if out else None
+            # only a number before this one, perhaps behind "and" or "to", can belong to it
+            if token[4] is None or before is None or not (before[4] or before[0] in _JOINING):
                 out.append(token)
+            elif (repeated := self._repeated(before, token)) is not None:
+                out[-1] = repeated
+            else:
+                last = -2 if len(out) > 1 and before[0] == "and" else -1
+                joined = self._compound(out[last], token)
+                if joined is not None:
+                    out[last:] = [joined]
+                else:
+                    self._share_unit(token)
+                    out.append(token)
         return out
 
     def _gap(self, i: int) -> str:
-        """Return the text between a piece and the one before it."""
-        return self.text[self.pieces[i - 1].end : self.pieces[i].start]
-
-    def _kind(self, i: int) -> str:
-        return self.pieces[i].kind if i < len(self.pieces) else ""
+        """Return the text between a piece and the one before it; ``.`` after the last piece."""
+        return self.text[self.pieces[i - 1][2] : self.pieces[i][1]] if i < len(self.pieces) else "."
 
     def _currency(self, i: int) -> str:
         """Return the currency whose sign or code a piece is; empty if it is neither."""
-        kind = self._kind(i)
+        if i >= len(self.pieces):
+            return ""
+        written, _, _, kind, _ = self.pieces[i]
         if kind == "sign":
-            return CURRENCY_SIGNS.get(self.pieces[i].text, "")
-        written = self.pieces[i].text if kind == "word" else ""
-        if len(written) != len("usd"):
+            return CURRENCY_SIGNS.get(written, "")
+        if kind != "word" or len(written) != len("usd"):
             return ""
         code = written.lower()
         return code if written in CODES_IN_CAPITALS else CURRENCIES.get(code, "")
@@ -377,141 +394,41 @@ class _Reader:
     def _next(self) -> Token:
         """Read the piece at the cursor with the pieces that belong to it."""
         start, token = self.at, self.pieces[self.at]
+        if token[3] == "number":
+            return self._amount(start, start, "")
         self.at = amount = start + 1
         if currency := self._currency(start):
-            doubled = token.kind == "word" and self._kind(amount) == "sign"  # USD $5
-            if doubled and self._currency(amount) and self._gap(amount) in ("", " "):
+            doubled = token.kind == "word" and self._gap(amount) in ("", " ")  # USD $5
+            if doubled and self.pieces[amount].kind == "sign" and self._currency(amount):
                 amount += 1
-            if self._kind(amount) == "number" and self._gap(amount) in _CURRENCY_GAPS:
-                return self._quantity(start, amount, currency)
-        if token.kind == "number":
-            return self._quantity(start, start, "")
+            if self._gap(amount) in _CURRENCY_GAPS and self.pieces[amount].kind == "number":
+                return self._amount(start, amount, currency)
         return self._number_words(start) if token.kind == "word" else token
 
-    def _quantity(self, start: int, i: int, currency: str) -> Token:
-        """Read the number at `i`, whose sign or currency is at `start`."""
+    def _amount(self, start: int, i: int, currency: str) -> Token:
+        """Read the number at `i`, whose currency is at `start`."""
         number = self.pieces[i]
         value = _literal(number.text)
         self.at = i + 1
+        before = self.text[max(0, number.start - 2) : number.start].rstrip()[-1:]
+        first = self.pieces[start].start
+        opening = self.text[max(0, first - 2) : first].rstrip()[-1:] if start < i else before
+        is_signed = "-" in (before, opening) and self._is_minus(start if opening == "-" else i)
         if value is None:
-            is_signed = self._char_before(number) == "-" and self._is_minus(i)
             return number._replace(text="-" + number.text) if is_signed else number
-        token = self._with_unit(start, -value if self._is_negative(start, i) else value, currency)
-        amount = token.quantity
-        if not currency and self.at == i + 2 and amount and amount.unit in _CONTINENTAL:  # noqa: SIM102
+        if is_signed or ("(" in (before, opening) and self._is_in_parentheses(start, i)):
+            value = -value
+        token = self._with_unit(start, value, currency)
+        quantity = token.quantity
+        if not currency and self.at == i + 2 and quantity and quantity.unit in _CONTINENTAL:  # noqa: SIM102
             if _POINTED.fullmatch(number.text):  # 2.500 €: the sign behind tells it is thousands
-                token = token._replace(quantity=amount._replace(value=amount.value * 1_000))
+                token = token._replace(quantity=quantity._replace(value=quantity.value * 1_000))
         return token
-
-    def _number_words(self, start: int) -> Token:
-        """Read a run of number words: ``one hundred and twenty``, ``twenty-fifth``."""
-        pieces = self.pieces
-        total, current, end, unit = 0, 0, start, ""
-        for j in range(start, len(pieces)):
-            word = pieces[j].text.lower()
-            if word in SMALL_NUMBERS and _extends(current, SMALL_NUMBERS[word], j > start):
-                current += SMALL_NUMBERS[word]
-            elif word in WORD_SCALES and j > start:
-                scaled = max(current, 1) * WORD_SCALES[word]
-                total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
-            elif word in ORDINALS and _extends(current, ORDINALS[word], j > start):
-                current, unit, end = current + ORDINALS[word], "ord", j + 1
-                break
-            elif not (  # one hundred and twenty
-                word == "and"
-                and start < j < len(pieces) - 1
-                and pieces[j - 1].text.lower() in WORD_SCALES
-                and pieces[j + 1].text.lower() in SMALL_NUMBERS
-            ):
-                break
-            end = j + 1
-        first, value = pieces[start], float(total + current)
-        if end == start:
-            return first
-        self.at = end
-        if unit:
-            return first._replace(
-                end=pieces[end - 1].end, kind="number", quantity=Quantity(value, unit)
-            )
-        return self._with_unit(start, value, "")
-
-    def _with_unit(self, start: int, value: float, unit: str) -> Token:
-        """Multiply by the scale words that follow, and read the unit or currency."""
-        first = self.pieces[start]
-        # the g of KH-1736g is not grams
-        before = self.text[max(0, first.start - 2) : first.start].removesuffix("-")[-1:]
-        in_code = before.isalpha() and before not in "xX"
-        while (following := self._following()) is not None:
-            is_attached = not self._gap(self.at)
-            if in_code and is_attached:
-                break
-            word = following.text.lower()
-            is_scale = is_attached and following.text in _ATTACHED_SCALES
-            money = unit or is_scale or self._currency(self.at + 1)
-            scale = None if word == "mm" and not money else SCALES.get(word)
-            if scale is None and money:
-                scale = MONEY_SCALES.get(word)
-            if scale and unit != "%":
-                value *= scale
-            elif not unit and (found := self._unit(following, is_attached)):
-                unit = found
-            elif not (unit in MONEY and self._currency(self.at) == unit):
-                break
-            self.at += 1
-            if unit and unit not in MONEY:
-                break
-        return self._joined(first, self.pieces[self.at - 1], Quantity(value, unit))
-
-    def _joined(self, first: Token, last: Token, quantity: Quantity) -> Token:
-        text = self.text[first.start : last.end]
-        return Token(text, first.start, last.end, "number", quantity)
-
-    def _following(self) -> Token | None:
-        """Return the piece at the cursor if it may belong to the number before it."""
-        i = self.at
-        if self._kind(i) in ("", "number") or self._gap(i) not in _ATTACHING_GAPS:
-            return None
-        is_before = self._kind(i) == "sign" and self._kind(i + 1) == "number"
-        if is_before and self.pieces[i].text != "%" and not self._gap(i + 1):
-            return None  # 5 $6: the sign is the next number's
-        return self.pieces[i]
-
-    def _unit(self, token: Token, is_attached: bool) -> str:
-        if token.text in CASED_UNITS:
-            return token.text
-        word = token.text.lower().replace(" ", "")
-        if word == "in" and self.text[token.end : token.end + 1] in ("", "."):
-            return "inch"
-        if word in _ORDINAL_ENDINGS:
-            return "ord" if is_attached else ""
-        if token.text in CODES_IN_CAPITALS:
-            return token.text.lower()
-        if word in CURRENCIES or word in CURRENCY_SIGNS:
-            return CURRENCIES.get(word) or CURRENCY_SIGNS[word]
-        if word in UNITS and (len(word) > 1 or not word.isalpha() or not token.text.isupper()):
-            return word
-        return ""
-
-    def _is_negative(self, start: int, i: int) -> bool:
-        number = self.pieces[i]
-        before, opening = map(self._char_before, (number, self.pieces[start]))
-        if "-" in (before, opening):
-            return self._is_minus(start if opening == "-" else i)
-        closing = self.text[number.end : number.end + 3].lstrip(" %")
-        if "(" not in (before, opening) or not closing.startswith(")"):
-            return False
-        if start < i or [piece.text for piece in self.pieces[1:]] in ([], ["%"]):
-            return True
-        amount = not number.text.isdigit() and _literal(number.text) is not None
-        return amount and (i == 0 or self.text.startswith(")", number.end))
-
-    def _char_before(self, token: Token) -> str:
-        return self.text[max(0, token.start - 2) : token.start].rstrip()[-1:]
 
     def _is_minus(self, i: int) -> bool:
         """Say whether the dash before piece `i` is a minus and not a hyphen or a range."""
         start = self.pieces[i].start
-        dash = self.text.rfind("-", max(0, start - 3), start)
+        dash = self.text.rfind("-", 0, start)
         if dash == 0:
             return True
         if start - dash > 1 and i > 0:  # "up - 5": a space after the dash
@@ -520,8 +437,97 @@ class _Reader:
         if before.isalnum() or before in ")-":
             return False
         previous = self.pieces[i - 1]
-        after_number = i > 0 and previous.kind == "number" and previous.end == dash - 1
-        return not (before == " " and after_number)
+        return not (before == " " and i and previous.kind == "number" and previous.end == dash - 1)
+
+    def _is_in_parentheses(self, start: int, i: int) -> bool:
+        """Say whether parentheses make the number at `i` negative: an amount, or the whole text."""
+        number = self.pieces[i]
+        if not self.text[number.end : number.end + 3].lstrip(" %").startswith(")"):
+            return False
+        if start < i or [piece.text for piece in self.pieces[1:]] in ([], ["%"]):
+            return True
+        return not number.text.isdigit() and (i == 0 or self.text.startswith(")", number.end))
+
+    def _number_words(self, start: int) -> Token:
+        """Read a run of number words: ``one hundred and twenty``, ``twenty-fifth``."""
+        words = [piece.text.lower() for piece in self.pieces[start : start + _MAX_NUMBER_WORDS]]
+        total, current, end, unit = 0, 0, 0, ""
+        for j, word in enumerate(words):
+            if word in SMALL_NUMBERS and _extends(current, SMALL_NUMBERS[word], j > 0):
+                current += SMALL_NUMBERS[word]
+            elif word in WORD_SCALES and j > 0:
+                scaled = max(current, 1) * WORD_SCALES[word]
+                total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
+            elif word in ORDINALS and _extends(current, ORDINALS[word], j > 0):
+                current, unit, end = current + ORDINALS[word], "ord", j + 1
+                break
+            elif not (  # one hundred and twenty
+                word == "and"
+                and 0 < j < len(words) - 1
+                and words[j - 1] in WORD_SCALES
+                and words[j + 1] in SMALL_NUMBERS
+            ):
+                break
+            end = j + 1
+        if end == 0:
+            return self.pieces[start]
+        self.at = start + end
+        if unit:
+            return self._joined(start, Quantity(float(total + current), unit))
+        return self._with_unit(start, float(total + current), "")
+
+    def _with_unit(self, start: int, value: float, unit: str) -> Token:
+        """Multiply by the scale words that follow, and read the unit or currency."""
+        first = self.pieces[start].start
+        while (gap := self._gap(self.at)) in _ATTACHING_GAPS:
+            following = self.pieces[self.at]
+            written, kind = following.text, following.kind
+            if kind == "number" or (not gap and self._is_in_code(first)):
+                break
+            is_before = kind == "sign" and written != "%" and self._gap(self.at + 1) == ""
+            if is_before and self.pieces[self.at + 1].kind == "number":
+                break  # 5 $6: the sign is the next number's
+            word = written.lower()
+            is_scale = not gap and written in _ATTACHED_SCALES
+            is_money = bool(unit or is_scale or self._currency(self.at + 1))
+            scale = None if word == "mm" and not is_money else SCALES.get(word)
+            if scale is None and is_money:
+                scale = MONEY_SCALES.get(word)
+            if scale and unit != "%":
+                value *= scale
+            elif not unit and (found := self._unit(following, not gap)):
+                unit = found
+            elif not (unit in MONEY and self._currency(self.at) == unit):
+                break
+            self.at += 1
+            if unit and unit not in MONEY:
+                break
+        return self._joined(start, Quantity(value, unit))
+
+    def _is_in_code(self, start: int) -> bool:
+        """Say whether a number is part of a code: the g of KH-1736g is not grams."""
+        before = self.text[max(0, start - 2) : start].removesuffix("-")[-1:]
+        return before.isalpha() and before not in "xX"
+
+    def _joined(self, start: int, quantity: Quantity) -> Token:
+        """Join the pieces from `start` to the cursor."""
+        first, end = self.pieces[start].start, self.pieces[self.at - 1].end
+        return Token(self.text[first:end], first, end, "number", quantity)
+
+    def _unit(self, token: Token, is_attached: bool) -> str:
+        written = token.text
+        if written in CASED_UNITS:
+            return written
+        word = written.lower().replace(" ", "")
+        if word == "in" and self.text[token.end : token.end + 1] in ("", "."):
+            return "inch"
+        if word in _ORDINAL_ENDINGS:
+            return "ord" if is_attached else ""
+        if written in CODES_IN_CAPITALS or word in CURRENCIES or word in CURRENCY_SIGNS:
+            return CURRENCIES.get(word) or CURRENCY_SIGNS.get(word) or word
+        if word in UNITS and (len(word) > 1 or not word.isalpha() or not written.isupper()):
+            return word
+        return ""
 
     def _repeated(self, before: Token, token: Token) -> Token | None:
         """Join a number with its repetition in parentheses: five (5) years, ten dollars ($10)."""
@@ -535,28 +541,26 @@ class _Reader:
     def _compound(self, before: Token, token: Token) -> Token | None:
         """Join two parts of one measure, the smaller unit after the larger: 2 min 5 s."""
         large, small = before.quantity, token.quantity
-        gap = self.text[before.end : token.start]
-        if large is None or small is None or gap not in _COMPOUND_GAPS:
+        if large is None or small is None:
             return None
         (base, factor), (small_base, small_factor) = UNITS[large.unit], UNITS[small.unit]
         if base != small_base or base not in _COMPOUND_BASES or not large.value.is_integer():
             return None
-        if not 0 <= small.value * small_factor < factor:
+        gap = self.text[before.end : token.start]
+        if gap not in _COMPOUND_GAPS or not 0 <= small.value * small_factor < factor:
             return None
-        value = large.value * factor / small_factor + small.value
-        return self._joined(before, token, Quantity(value, small.unit))
+        quantity = Quantity(large.value * factor / small_factor + small.value, small.unit)
+        text = self.text[before.start : token.end]
+        return Token(text, before.start, token.end, "number", quantity)
 
     def _share_unit(self, token: Token) -> None:
         """Give the start of a range the unit of its end: 10-15%, 5 to 10 km."""
         i = -2 if len(self.out) > 1 and self.out[-1].text.lower() == "to" else -1
-        start = self.out[i] if self.out else token
-        if start.quantity is None or start.quantity.unit:
-            return
-        if token.quantity is None or token.quantity.unit in ("", "ord"):
+        start, end = self.out[i], token.quantity
+        if start.quantity is None or start.quantity.unit or end is None or end.unit in ("", "ord"):
             return
         if self.text[start.end : token.start].strip().lower() in ("-", "to"):
-            shared = start.quantity._replace(unit=token.quantity.unit)
-            self.out[i] = start._replace(quantity=shared)
+            self.out[i] = start._replace(quantity=start.quantity._replace(unit=end.unit))
 
 
 def _extends(current: int, value: int, started: bool) -> bool:

@@ -11,7 +11,7 @@ from functools import cache
 
 from extractbench_nb.core.text.dates import MONTHS
 from extractbench_nb.core.text.lexicon import PHRASES
-from extractbench_nb.core.text.quantities import ORDINALS, UNITS
+from extractbench_nb.core.text.quantities import ORDINALS, UNIT_PHRASES, UNITS, phrase_replacer
 from extractbench_nb.support.folding import any_of
 
 _Replacement = str | Callable[[re.Match[str]], str]
@@ -25,8 +25,7 @@ _MAX_EXPONENT = 12
 _MONTH_NUMBERS = range(1, 13)
 _TENS = {"twenty": 20, "thirty": 30}
 _DIGIT = re.compile(r"\d")
-_PHRASE = re.compile(rf"(?<!\w){any_of(PHRASES)}(?!\w)")
-_PHRASE_IN_ANY_CASE = re.compile(_PHRASE.pattern, re.IGNORECASE)
+_replace_phrases = phrase_replacer(UNIT_PHRASES | PHRASES)
 
 # --- what has no meaning of its own -------------------------------------------------------------
 
@@ -51,6 +50,8 @@ _LONE_SIGN = re.compile(
     r"\( ?([+-]) ?\)|(?<=[:=]) ?([+-])(?=$|[,;)])|(?<=\w\))([+-])(?= ?(?:$|[,;)]))"
     r"|(?:(?<=\))|(?<=\w) )\+(?=$|[\s,;.)])"
 )
+_LONE_MINUS = ("(-)", ")-", ": -", ":-", "=-")
+_MINUS_AT_END = ("-,", "-;", "-)")
 _LAST_SIGN = re.compile(
     r"[+-](?<=[A-Za-z0-9].)(?![\w+-])(?:(?<=\+)|(?! ?(?:and|or|to|und|bis)\b|,))"
 )
@@ -113,7 +114,7 @@ _GROUPED = re.compile(
     r"(?:\b(?:ISBN(?:-1[03])?|IBAN):? ?)?(?<![\w-])"
     r"((?:\d[\d -]{8,20}|[A-Z]{2}\d\d[ ]?[A-Z\d](?:[A-Z\d]| (?=[A-Z\d]{2})){9,38})[\dX])(?![\w-])"
 )
-_LONG_CODE = re.compile(r"[A-Z\d](?:[ -]?[A-Z\d]){8}|(?<=\d)-[\dX]\b")
+_LONG_CODE = re.compile(r"\d(?:[ -]?\d){8}")
 
 
 def reword(text: str) -> str:
@@ -131,14 +132,13 @@ def reword(text: str) -> str:
     if not text.isalnum():
         if " of " in lower:
             text = _day_word().sub(_day_number, text)
-        if _PHRASE.search(lower):
-            text = _PHRASE_IN_ANY_CASE.sub(lambda match: PHRASES[match[0].lower()], text)
+        text = _replace_phrases(text, lower)
         text = _apply(_WORDINGS, text, lower)
     if has_digits:
         text = _apply(_VALUES, text, lower)
         if _LABELLED.search(text):
             text = _NUMBER_LABEL.sub("", text)
-        if len(text) >= 10 and _LONG_CODE.search(text):  # noqa: PLR2004
+        if _LONG_CODE.search(text):
             text = _GROUPED.sub(_joined_code, text)
     text = _reword_marks(text, has_digits)
     if has_digits and (_MARKED_DIGITS.search(text) or "'" in text):
@@ -233,11 +233,13 @@ _RATES: tuple[_Rule, ...] = (
 
 def _reword_marks(text: str, has_digits: bool) -> str:
     """Write marks that carry meaning as words: HER2+, p < 0.05, 5 mg/kg, 2:30 PM, 3' - 0"."""
-    if "+" in text or "-" in text:
+    if "+" in text or ("-" in text and any(map(text.__contains__, _LONE_MINUS))):
         text = _LONE_SIGN.sub(lambda m: " positive " if "+" in m[0] else " negative ", text)
-        if has_digits and "-" in text:
-            text = _MINUS_BEHIND.sub(lambda m: f"-{m[1]}" if m[1] else f"{m[2]} minus", text)
+    if "+" in text or "-" in text:
+        if has_digits and (text[0] == "-" or " -" in text or "(-" in text):
             text = _SIGNED_CODE.sub("minus ", text)
+        if has_digits and (text[-1] == "-" or any(map(text.__contains__, _MINUS_AT_END))):
+            text = _MINUS_BEHIND.sub(lambda m: f"-{m[1]}" if m[1] else f"{m[2]} minus", text)
         text = _LAST_SIGN.sub(_polarity, text)
     marks = "".join(filter(text.__contains__, _MARKS))
     if marks not in ("", "/"):

@@ -19,6 +19,7 @@ from extractbench_nb.core.text.quantities import (
     CURRENCY_SIGNS,
     TWO_CASED_UNITS,
     VALUE_WORDS,
+    Quantity,
     Token,
     read_tokens,
 )
@@ -48,6 +49,9 @@ SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
 _MAX_CAPITALS = 6
 MAX_LENGTH = 40_000
 
+# Half of all values with digits; rewording does not change them. 20240305 is a date.
+_PLAIN_NUMBER = re.compile(r"(?!(?:19|20)\d{6}\Z)\d{1,12}(?:\.\d{1,2})?", re.ASCII)
+_PLAIN_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)")
 _WHOLE_DIGITS = 1e15
 _DECIMAL = re.compile(r"\d+\.\d+")
@@ -243,7 +247,9 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
     """Replace e-mail and web addresses by a sign, so that they are not reworded."""
     if "." not in unified and "://" not in unified:
         return unified, []
-    unified = _ID_ADDRESS.sub("", unified)  # the address of a DOI is the DOI
+    lower = unified.lower()
+    if "doi" in lower or "orcid" in lower:
+        unified = _ID_ADDRESS.sub("", unified)  # the address of a DOI is the DOI
     marked = "@" in unified or "://" in unified or ("/" in unified and "10." in unified)
     if not marked and not _HOST_END.search(unified):
         return unified, []
@@ -264,25 +270,21 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
 
 def _read(unified: str) -> tuple[str, list[Token]]:
     """Cut the text into tokens, dates first."""
-    text = reword(unified)
+    if _PLAIN_NUMBER.fullmatch(unified):
+        quantity = Quantity(float(unified))
+        return unified, [Token(unified, 0, len(unified), "number", quantity)]
+    text = unified if _PLAIN_DATE.fullmatch(unified) else reword(unified)
     lower = text.lower()
     spans = list(Date.all_in(lower)) if len(lower) == len(text) else []
     if len(spans) <= 1:
         date = date_of(lower, spans)
         if date:
             return text, [Token(date_token(date) + _time_of_day(text), 0, len(text), "date")]
-        if not spans:
-            return read_tokens(text)
-    found: list[Token] = []
-    position = 0
-    for start, end, date in [*spans, (len(text), len(text), None)]:
-        between = read_tokens(text[position:start])[1]
-        found += [Token(w, i + position, j + position, k, q) for w, i, j, k, q in between]
-        if date is not None:
-            written = date_token(date) + _time_of_day(text[start:end])
-            found.append(Token(written, start, end, "date"))
-        position = end
-    return text, found
+    dates = [
+        Token(date_token(date) + _time_of_day(text[start:end]), start, end, "date")
+        for start, end, date in spans
+    ]
+    return text, read_tokens(text, dates)
 
 
 def date_token(date: Date) -> str:
