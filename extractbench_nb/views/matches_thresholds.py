@@ -55,22 +55,23 @@ class ArrayMatches:
         self._configs = _configs(ev.schema, field)
         self.knobs = _knobs(field, self._configs)
         self._is_replayed = (ev.meta["judge"], ev.meta["alignment"]) != ("offline", "optimal")
-        names = ev.fields["metric"].unique().tolist()
-        is_awaited = any(n in REGISTRY.entries and REGISTRY.entries[n].is_async for n in names)
+        metrics = map(REGISTRY.entries.get, ev.fields["metric"].unique())
         self.note = ""
         if not self.knobs:
             self.note = "No metric of this array or of its items has a threshold."
-        elif is_awaited:
+        elif any(metric is not None and metric.is_async for metric in metrics):
             self.knobs = []
             self.note = "A metric is awaited and is not run again: thresholds stay as declared."
+        elif self._is_replayed and not ev.array_records():
+            self.knobs = []
+            self.note = (
+                "This evaluation was stored or copied without its records, so that thresholds "
+                "cannot be changed. Evaluate again to try others."
+            )
         elif self._is_replayed:
             judge = fitted(ev.meta["judge"], _WIDEST_NAME)
-            asked = (
-                f"Judge {judge!r} is not asked again"
-                if judge != "offline"
-                else "Nothing is run again"
-            )
-            self.note = f"{asked}: other thresholds are applied to recorded pairs and answers."
+            who = "Nothing is run" if judge == "offline" else f"Judge {judge!r} is not asked"
+            self.note = f"{who} again: thresholds are applied to recorded pairs and answers."
 
     def at(self, values: Mapping[str, float]) -> Outcome:
         """Return the outcome at other thresholds; `values` has them by key of the knob."""
@@ -87,7 +88,8 @@ class ArrayMatches:
         }
         options: dict[str, Any] = {"profile": ev.profile, "accepted": _accepted(ev)}
         if self._is_replayed:
-            pairs = _recorded_pairs(ev, self.path, values.get(ALIGN, 0.0))
+            declared = {knob.key: knob.declared for knob in self.knobs}
+            pairs = _recorded_pairs(ev, self.path, {**declared, **values}.get(ALIGN, 0.0))
             options |= {"judge": _RecordedJudge(ev), "alignment": pairs}
         _, gold, predicted, _ = ev.inputs
         if isinstance(predicted, str):  # a text would be read as JSON
@@ -231,13 +233,14 @@ class _RecordedJudge:
 def _recorded_pairs(ev: Evaluation, path: str, align: float) -> Callable[..., list[Any]]:
     """Return a matcher that pairs items as recorded; in one array only those that are alike."""
     recorded: dict[tuple[int, str], list[Any]] = {}
-    for array, rows in ev.matches.groupby("path"):
-        has_gold, has_predicted = rows["gold_index"].notna(), rows["predicted_index"].notna()
-        pairs = rows[has_gold & has_predicted]
-        if array == path and ev.meta["alignment"] != "callable":
-            pairs = pairs[(pairs["status"] == "matched") | (pairs["similarity"] >= align)]
-        predicted = rows[has_predicted].sort_values("predicted_index")["predicted"].tolist()
-        key = int(has_gold.sum()), canonical(predicted)
-        if array == path or key not in recorded:
-            recorded[key] = list(zip(pairs["gold_index"], pairs["predicted_index"], strict=True))
+    for array in ev.array_records():
+        pairs = []
+        for pair in array.pairs:
+            is_alike = pair.status == "matched" or (pair.similarity or 0.0) >= align
+            is_kept = is_alike if array.paths.gold == path else pair.status != "apart"
+            if is_kept or pair.unresolved or ev.meta["alignment"] == "callable":
+                pairs.append((pair.gold_index, pair.predicted_index))
+        key = len(array.gold_items), canonical(array.predicted_items)
+        if array.paths.gold == path or key not in recorded:
+            recorded[key] = [pair for pair in pairs if None not in pair]
     return lambda gold, predicted, _: recorded.get((len(gold), canonical(predicted)), [])

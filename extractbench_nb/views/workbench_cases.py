@@ -100,9 +100,10 @@ class CaseScorer:
                 del self._known[next(iter(self._known))]
             starts = range(0, len(self._cases), _BATCH)
             rows = [row for at in starts for row in self._batch(at, dict(config))]
-            score, passed, decided, *texts = zip(*rows, strict=True) if rows else [()] * 6
-            flags = (np.array(column, dtype=np.bool_) for column in (passed, decided))
-            self._known[key] = Verdicts(np.array(score, dtype=np.float64), *flags, *texts)
+            columns: list[Any] = [*zip(*rows, strict=True)] or [()] * len(Verdicts._fields)
+            for at, dtype in enumerate((np.float64, np.bool_, np.bool_)):
+                columns[at] = np.array(columns[at], dtype=dtype)
+            self._known[key] = Verdicts(*columns)
         return self._known[key]
 
     def _batch(self, start: int, config: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
@@ -134,15 +135,15 @@ def _combined(rows: Sequence[tuple[Any, ...]], weights: Sequence[float]) -> tupl
     if not rows:
         return nan, False, False, "judge_error", "not_scored", "the metric was not asked"
     scores, passed, outcomes, reasons, told = zip(*rows, strict=True)
-    score = scores[0]
-    if len(rows) > 1:
-        parts = weights if len(weights) == len(rows) and sum(weights) else [1.0] * len(rows)
-        total = sum(s * w for s, w in zip(scores, parts, strict=True))
-        score = min(1.0, total / sum(parts)) if pd.notna(total) else pd.NA
-    is_decided = not any(flag is pd.NA for flag in (*passed, score))
+    is_decided = not any(cell is pd.NA for cell in (*scores, *passed))
+    score = scores[0] if is_decided else nan
+    if is_decided and len(rows) > 1:
+        parts = list(weights) if len(weights) == len(rows) and any(weights) else [1.0] * len(rows)
+        total = sum(value * part for value, part in zip(scores, parts, strict=True))
+        score = min(1.0, total / sum(parts))
     gravest = next((outcome for outcome in _GRAVEST if outcome in outcomes), outcomes[0])
     return (
-        score if is_decided else nan,
+        score,
         is_decided and all(passed),
         is_decided,
         gravest,

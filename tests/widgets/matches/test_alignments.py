@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -13,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.core.evaluation_frames import array_frame, field_frame, in_order, match_frame
 from extractbench_nb.core.field_metrics.registry import REGISTRY
-from extractbench_nb.core.profile_rules import PROFILES
 from extractbench_nb.core.text.judging import Verdict
-from extractbench_nb.core.thresholds import ArrayMatches, redecided
+from extractbench_nb.views.matches_thresholds import ArrayMatches
 
 same = pd.testing.assert_frame_equal
 
@@ -163,9 +160,8 @@ def test_other_thresholds_give_what_an_evaluation_under_them_gives(
     same(outcome.matches, of(whole.matches, case.path))
     array = of(whole.arrays, case.path).iloc[0]
     pd.testing.assert_series_equal(outcome.summary, array, check_names=False)
-    if profile != "strict":  # which has rows for items on one side too
-        inside = whole.fields["path"].str.startswith(case.path)
-        same(outcome.fields, whole.fields[inside].reset_index(drop=True))
+    inside = whole.fields["path"].str.startswith(case.path)
+    same(outcome.fields, whole.fields[inside].reset_index(drop=True))
 
 
 def test_the_thresholds_tried_above_change_something() -> None:
@@ -203,53 +199,16 @@ def test_nothing_of_the_evaluation_changes() -> None:
     same(again.fields, fields)  # the schema is as it was
 
 
-# --- recorded pairs decided anew ---------------------------------------------------------------
-
-
-def sample() -> list[xb.core.Evaluation]:
-    dataset = xb.load_dataset()
-    schemas = dataset.documents.set_index("document")["schema"]
-    return [
-        xb.evaluate(
-            dataset.schema(schemas[run.document]),
-            dataset.gold(run.document),
-            Path(run.predicted),
-            profile=profile,
-        )
-        for run in dataset.runs.iloc[::9].itertuples()
-        for profile in ("paper", "strict")
-    ]
-
-
-def test_a_pair_of_two_kinds_stays_a_pair() -> None:
-    items = {"type": "object", "properties": {"n": {"type": "string"}}}
-    schema = {"type": "object", "properties": {"a": {"type": "array", "items": items}}}
-    documents = {"a": [{"n": "Ada Lovelace"}]}, {"a": ["Ada Lovelace"]}
-    (record,) = xb.evaluate(schema, *documents, profile="strict").array_records()
-    again = redecided(record, {}, PROFILES["strict"])
-    assert match_frame([record])["status"].tolist() == ["partial"]
-    same(match_frame([again]), match_frame([record]))
-
-
-def test_under_the_same_thresholds_every_array_is_decided_as_before() -> None:
-    seen = 0
-    for ev in sample():
-        for record in ev.array_records():
-            again = redecided(record, {}, ev.profile)
-            same(match_frame([again]), match_frame([record]))
-            counted = array_frame([record]).assign(counted=again.counted)
-            same(array_frame([again]), counted)
-            same(
-                field_frame(in_order([again], one_sided=False)).drop(columns="counted"),
-                _without_invented(field_frame(in_order([record], one_sided=False))),
-            )
-            seen += 1
-    assert seen > 50
-
-
-def _without_invented(fields: pd.DataFrame) -> pd.DataFrame:
-    kept = fields[fields["reason"] != "undeclared"]
-    return kept.drop(columns="counted").reset_index(drop=True)
+def test_an_array_whose_items_around_it_part_is_not_aligned() -> None:
+    text = {"type": "string", "evaluation_config": "string_fuzzy"}
+    item = {"type": "object", "properties": {"tags": {"type": "array", "items": text}}}
+    rows = {"type": "object", "properties": {"rows": {"type": "array", "items": item}}}
+    gold, other = ({"rows": [{"tags": [tag, "same"]}]} for tag in ("abcdefgh", "abcdefxy"))
+    array = ArrayMatches(xb.evaluate(rows, gold, other), "$.rows[0].tags")
+    assert array.evaluated.summary["matched"] == 1
+    outcome = array.at({"rows[].tags[]": 0.99, "align_threshold": 1.0, "pass_threshold": 1.0})
+    assert outcome.summary["gold_items"] == 2
+    assert len(outcome.matches) in (0, 3)
 
 
 WORDS = st.text("ab ", max_size=6)
@@ -273,7 +232,8 @@ def test_a_higher_align_threshold_parts_pairs_and_matches_none(
     assert outcome.summary["matched"] == array.evaluated.summary["matched"]
     partial = outcome.matches[outcome.matches["status"] == "partial"]
     assert (partial["similarity"] >= mark).all()
-    assert all(similarity < mark for _, similarity in outcome.apart.values())
+    unlike = array.unlike({"align_threshold": mark})
+    assert all(similarity < mark for _, similarity in unlike.values())
     assert outcome.summary["partial"] == len(partial)
 
 
@@ -303,18 +263,23 @@ class AwaitedJudge(CountingJudge):
 TAGS = {
     "type": "object",
     "properties": {
-        "tags": {"type": "array", "items": {"type": "string", "evaluation_config": "string_llm"}}
+        "tags": {
+            "type": "array",
+            "items": {"type": "string", "evaluation_config": "string_llm"},
+            "evaluation_config": config("array_llm", align_threshold=0.2),
+        }
     },
 }
 
 
 @pytest.mark.parametrize("judge", [CountingJudge(), AwaitedJudge()], ids=lambda j: j.name)
 def test_another_judge_is_not_asked_again(judge: CountingJudge) -> None:
-    ev = xb.evaluate(TAGS, {"tags": ["a", "b"]}, {"tags": ["a", "c"]}, judge=judge)
+    ev = xb.evaluate(TAGS, {"tags": ["a", "red paint"]}, {"tags": ["a", "red paper"]}, judge=judge)
     asked = judge.calls
     array = ArrayMatches(ev, "$.tags")
     assert array.evaluated.summary["matched"] == 1
     assert array.at({"tags[]": 0.5}).summary["matched"] == 2
+    assert array.at({"align_threshold": 0.65}).summary["spurious"] == 1
     assert array.at({"tags[]": 0.5}).fields["outcome"].tolist() == ["correct"] * 3
     assert array.at({"tags[]": 0.61}).summary["matched"] == 1
     assert judge.calls == asked > 0
@@ -326,7 +291,9 @@ def test_a_field_without_a_verdict_stays_without_one() -> None:
         def compare(self, gold: str, predicted: str) -> Verdict:
             raise ValueError("down")
 
-    ev = xb.evaluate(TAGS, {"tags": ["a", "b"]}, {"tags": ["a", "c"]}, judge=Failing())
+    ev = xb.evaluate(
+        TAGS, {"tags": ["a", "red paint"]}, {"tags": ["a", "red paper"]}, judge=Failing()
+    )
     outcome = ArrayMatches(ev, "$.tags").at({"tags[]": 0.0, "align_threshold": 0.0})
     assert outcome.fields["outcome"].tolist() == ["judge_error"] * 3
     assert outcome.summary["matched"] == 0
@@ -364,19 +331,49 @@ def test_metrics_that_are_awaited_are_not_run_again() -> None:
         ev = xb.evaluate(rows, {"tags": ["ab"]}, {"tags": ["cd"]})
         asked = len(calls)
         array = ArrayMatches(ev, "$.tags")
-        assert array.at({"tags[]": 0.7}).summary["matched"] == 1
+        assert array.at({"tags[]": 0.7}) is array.evaluated
         assert len(calls) == asked > 0
-        assert array.note.startswith("Nothing is run again")
+        assert array.note.startswith("A metric is awaited")
     finally:
         del REGISTRY.entries["awaited_for_matches"]
 
 
-def test_without_records_thresholds_are_fixed() -> None:
-    ev = pickle.loads(pickle.dumps(NESTED.evaluate()))  # noqa: S301 - our own bytes
-    array = ArrayMatches(ev, NESTED.path)
+def test_a_copy_without_records_is_evaluated_again_but_no_other_judge_is_replayed() -> None:
+    ev, judged = (
+        pickle.loads(pickle.dumps(found))  # noqa: S301 - our own bytes
+        for found in (
+            NESTED.evaluate(),
+            xb.evaluate(TAGS, {"tags": ["a"]}, {"tags": ["b"]}, judge=CountingJudge()),
+        )
+    )
+    tried = {"title": 0.1}
+    outcome = ArrayMatches(ev, NESTED.path).at(NESTED.keys(tried))
+    same(outcome.matches, of(NESTED.evaluate("paper", **tried).matches, NESTED.path))
+    array = ArrayMatches(judged, "$.tags")
     assert array.knobs == []
     assert "without its records" in array.note
-    same(array.evaluated.matches, of(ev.matches, NESTED.path))
+
+
+def test_alternatives_that_scored_still_do() -> None:
+    items = {"type": "string", "evaluation_config": config("string_fuzzy", threshold=0.8)}
+    lines = {"type": "object", "properties": {"n": items}}
+    rows = {
+        "type": "object",
+        "properties": {
+            "tags": {"type": "array", "items": items},
+            "lines": {"type": "array", "items": lines},
+        },
+    }
+    gold = {"tags": ["abcdefgh", "x"], "lines": [{"n": "abcdefgh"}]}
+    other = {"tags": ["x", "stuvwxyz"], "lines": [{"n": "qrstuvwx"}]}
+    accepted = [
+        {"path": "$.tags[0]", "value": "stuvwxyz"},
+        {"path": "$.lines[0].n", "value": "qrstuvwx"},
+    ]
+    ev = xb.evaluate(rows, gold, other, accepted=accepted)
+    for path, key in (("$.tags", "tags[]"), ("$.lines", "lines[].n")):
+        array = ArrayMatches(ev, path)
+        same(array.at({key: 0.7}).matches, array.evaluated.matches)
 
 
 # --- which thresholds there are ----------------------------------------------------------------

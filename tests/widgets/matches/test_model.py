@@ -348,8 +348,8 @@ def test_items_that_are_too_unlike_name_each_other(gold: str, predicted: str) ->
     found = board(array(TEXT), [gold], [predicted])
     reason = "but the similarity 0.00 is below align_threshold 0.50."
     assert [found.detail(r, set())["note"] for r in found.rows] == [
-        f"The alignment proposed predicted item 0, {reason}",
-        f"The alignment proposed gold item 0, {reason}",
+        f"It would be paired with predicted item 0, {reason}",
+        f"It would be paired with gold item 0, {reason}",
     ]
 
 

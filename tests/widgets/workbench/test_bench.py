@@ -74,6 +74,7 @@ def test_what_is_now_becomes_the_baseline(bench: Bench) -> None:
     assert change(bench, threshold=0.8).results()["flip"].dropna().to_dict() == {0: "gained"}
 
 
+@pytest.mark.filterwarnings("ignore:metric 'mine' replaces")
 def test_a_redefined_metric_flips_against_what_it_was(metric: Callable[..., Any]) -> None:
     @metric("mine")
     def first(gold: str, predicted: str, *, threshold: float = 0.5, old: int = 1) -> float:

@@ -232,6 +232,7 @@ def test_the_buttons(view: Workbench) -> None:
     assert view.results["flip"].dropna().to_dict() == {0: "gained"}
 
 
+@pytest.mark.filterwarnings("ignore:metric 'mine' replaces")
 def test_a_redefined_metric(metric: Callable[..., Any]) -> None:
     @metric("mine")
     def first(gold: str, predicted: str, *, threshold: float = 0.5, old: float = 1.0) -> float:
