@@ -17,7 +17,7 @@ from extractbench_nb.support.wording import fitted
 #: Keys of the thresholds of the array itself; those of its items have their fields.
 ALIGN, PASS = "align_threshold", "pass_threshold"
 _ARRAY_METRIC = "array_llm"
-_WIDEST_NAME = 80
+_WIDEST_NAME, _MOST_KEPT = 80, 4
 
 
 class Knob(NamedTuple):
@@ -50,6 +50,7 @@ class ArrayMatches:
 
     def __init__(self, ev: Evaluation, path: str) -> None:
         self._ev, self.path = ev, path
+        self._known: dict[tuple[float, ...], Outcome] = {}
         self.evaluated = self._outcome(ev)
         field = str(self.evaluated.summary["field"])
         self._configs = _configs(ev.schema, field)
@@ -75,26 +76,35 @@ class ArrayMatches:
 
     def at(self, values: Mapping[str, float]) -> Outcome:
         """Return the outcome at other thresholds; `values` has them by key of the knob."""
-        changed = [k for k in self.knobs if values.get(k.key, k.declared) != k.declared]
+        marks = {knob: values.get(knob.key, knob.declared) for knob in self.knobs}
+        changed = {knob: mark for knob, mark in marks.items() if mark != knob.declared}
         if not changed or self.evaluated.summary["matched"] is pd.NA:
             return self.evaluated
+        key = tuple(marks.values())
+        if key not in self._known:
+            if len(self._known) == _MOST_KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[key] = self._outcome(self._again(marks, changed))
+        return self._known[key]
+
+    def _again(self, marks: Mapping[Knob, float], changed: Mapping[Knob, float]) -> Evaluation:
         ev = self._ev
         metrics = {
             field: _with_params(
                 self._configs[field],
-                {(k.metric, k.param): values[k.key] for k in changed if k.field == field},
+                {(k.metric, k.param): mark for k, mark in changed.items() if k.field == field},
             )
-            for field in dict.fromkeys(knob.field for knob in changed)
+            for field in {knob.field for knob in changed}
         }
         options: dict[str, Any] = {"profile": ev.profile, "accepted": _accepted(ev)}
         if self._is_replayed:
-            declared = {knob.key: knob.declared for knob in self.knobs}
-            pairs = _recorded_pairs(ev, self.path, {**declared, **values}.get(ALIGN, 0.0))
-            options |= {"judge": _RecordedJudge(ev), "alignment": pairs}
+            align = next((mark for knob, mark in marks.items() if knob.key == ALIGN), 0.0)
+            options["judge"] = _RecordedJudge(ev)
+            options["alignment"] = _recorded_pairs(ev, self.path, align)
         _, gold, predicted, _ = ev.inputs
         if isinstance(predicted, str):  # a text would be read as JSON
             predicted = json.dumps(predicted)
-        return self._outcome(evaluate(ev.schema, gold, predicted, metrics=metrics, **options))
+        return evaluate(ev.schema, gold, predicted, metrics=metrics, **options)
 
     def unlike(self, values: Mapping[str, float]) -> dict[int, tuple[int, float]]:
         """Return the pairs that only ``align_threshold`` keeps apart.
@@ -117,12 +127,10 @@ class ArrayMatches:
         arrays, matches, fields = ev.arrays, ev.matches, ev.fields
         own = arrays[arrays["path"] == self.path]
         if own.empty:  # the items around it have no partner at these thresholds
-            summary = self.evaluated.summary.copy()
-            summary[["matched", "partial", "missed", "spurious", "precision", "recall", "f1"]] = (
-                pd.NA
-            )
-            summary[["score", "passed"]] = pd.NA
-            return Outcome(summary, self.evaluated.matches.head(0), self.evaluated.fields.head(0))
+            summary, matches, fields = self.evaluated
+            found = ("path", "field", "counted", "gold_items", "predicted_items")
+            summary = summary.where(summary.index.isin(found), pd.NA)
+            return Outcome(summary, matches.head(0), fields.head(0))
         paths = fields["path"]
         inside = (paths == self.path) | paths.str.startswith(self.path + "[")
         return Outcome(

@@ -194,11 +194,10 @@ def show_matches(
 
     Notes
     -----
-    The alignment does not depend on ``align_threshold`` and ``pass_threshold``: a change is applied
-    to the recorded pairs. At another threshold of a field the items are realigned with the offline
-    judge. If another judge, a custom alignment or an async metric was used, there are no new calls:
-    thresholds are applied to the recorded pairs and scores, with a note in the view. After pickling
-    there are no records, and thresholds are fixed.
+    At other thresholds the document is evaluated again, with the metrics and the offline judge. If
+    another judge or a custom alignment was used, there are no new calls: thresholds are applied to
+    the recorded pairs and answers, with a note in the view; after pickling there are none, and
+    thresholds are fixed. So they are if a metric is asynchronous.
     """
     notebook_libraries()
     from extractbench_nb.views.matches_view import MatchesView
