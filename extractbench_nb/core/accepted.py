@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,6 @@ from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.pairing import resolve_union
 from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
 from extractbench_nb.core.values.json_values import (
-    BRACKETED,
     PATH_STEP,
     equality_key,
     json_type,
@@ -308,13 +306,6 @@ def _check_value(row: Alternative, place: _Place) -> None:
 
 
 # --- by the containers of gold ---------------------------------------------------------------
-
-
-def normal_path(path: str) -> str:
-    """Write the keys of maps as those of properties: ``['key']`` becomes ``.key``."""
-    if "['" not in path:
-        return path
-    return BRACKETED.sub(lambda m: member(re.sub(r"\\(.)", r"\1", m[1], flags=re.DOTALL)), path)
 
 
 class Alternatives:

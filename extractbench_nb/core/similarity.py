@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.accepted import class_members, normal_path
+from extractbench_nb.core.accepted import class_members
 from extractbench_nb.core.field_metrics.estimates import equal_codes
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.field_metrics.string_metrics import string_normalized
@@ -24,6 +24,7 @@ from extractbench_nb.core.values.json_values import (
     json_text,
     json_type,
     leaf_texts,
+    normal_path,
 )
 
 #: Score of an offline guess from which a verdict that is still awaited is taken for a pass.

@@ -18,7 +18,6 @@ from functools import cached_property
 from operator import index
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from extractbench_nb.core.accepted import normal_path
 from extractbench_nb.core.alignment import OptimalAligner
 from extractbench_nb.core.pairing import Part, leaves, pair_up, undeclared
 from extractbench_nb.core.records import (
@@ -53,6 +52,7 @@ from extractbench_nb.core.values.json_values import (
     canonical_unordered,
     json_text,
     json_type,
+    normal_path,
 )
 from extractbench_nb.errors import InputError
 

@@ -131,7 +131,7 @@ def plain_levels(value: Any, *, copy: bool = False) -> int | None:
     return levels - 1
 
 
-def private_copy(value: Any, what: str = "document") -> Any:
+def private_copy(value: Any, what: str = "document", max_levels: float = math.inf) -> Any:
     """Copy a document, so that the result does not change when the caller's value does."""
     box: list[Any] = [value]
     if plain_levels(box, copy=True) is not None:
@@ -153,6 +153,8 @@ def private_copy(value: Any, what: str = "document") -> Any:
             raise InputError(f"{what} is circular: an object or array contains itself")
         if count > MAX_VALUES:
             raise InputError(f"{what} has more than {MAX_VALUES:,} values")
+        if len(within) > max_levels:
+            raise InputError(f"{what} is nested too deep to be read")
         within.add(id(source))
         todo.append((source, None, id(source)))
         inner = new.items() if type(new) is dict else enumerate(new)
@@ -260,19 +262,6 @@ def _key(key: Any) -> str:
         return f"<{kind.__name__}>"
 
 
-def count_values(value: Any) -> int:
-    """Count a value and all below it, containers and nulls included."""
-    count, stack = 0, [value]
-    while stack:
-        top = stack.pop()
-        count += 1
-        if isinstance(top, dict):
-            stack.extend(top.values())
-        elif isinstance(top, list):
-            stack.extend(top)
-    return count
-
-
 def equality_key(value: Any) -> Hashable:
     """Return what two JSON values share if and only if they are equal: 1 is 1.0, but not true."""
     if isinstance(value, bool):
@@ -290,17 +279,28 @@ def as_written(number: int | float) -> Fraction:
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
-def scalars(value: object) -> Iterator[Any]:
-    """Yield the scalars below a value in document order; nulls are left out."""
+def all_values(value: object) -> Iterator[Any]:
+    """Yield a value and all below it in document order, containers and nulls included."""
     stack = [value]
     while stack:
         top = stack.pop()
+        yield top
         if isinstance(top, dict):
             stack.extend(reversed(top.values()))
         elif isinstance(top, list | tuple):
             stack.extend(reversed(top))
-        elif top is not None:
-            yield top
+
+
+def count_values(value: Any) -> int:
+    """Count a value and all below it, containers and nulls included."""
+    return sum(1 for _ in all_values(value))
+
+
+def scalars(value: object) -> Iterator[Any]:
+    """Yield the scalars below a value in document order; nulls are left out."""
+    return (
+        v for v in all_values(value) if v is not None and not isinstance(v, dict | list | tuple)
+    )
 
 
 def leaf_texts(value: object) -> Iterator[str]:
@@ -345,7 +345,11 @@ def step_key(step: re.Match[str]) -> str | int:
     name, quoted, index = step.groups()
     if index is not None:
         return -1 if index == "-" else int(index)
-    return name if quoted is None else re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
+    return name if quoted is None else _unescaped(quoted)
+
+
+def _unescaped(quoted: str) -> str:
+    return re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
 
 
 def value_at(value: Any, path: str, default: Any = None) -> Any:
@@ -367,12 +371,17 @@ def value_at(value: Any, path: str, default: Any = None) -> Any:
 
 
 #: A step that `bracketed` wrote.
-BRACKETED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
+_BRACKETED = re.compile(r"\['((?:[^'\\]|\\.)*)'\]", re.DOTALL)
 
 
 def without_brackets(path: str) -> str:
     """Write quoted steps of a path as the published package does: ``['key']`` becomes ``.key``."""
-    return BRACKETED.sub(lambda m: "." + re.sub(r"\\(.)", r"\1", m[1], flags=re.DOTALL), path)
+    return _BRACKETED.sub(lambda m: "." + _unescaped(m[1]), path)
+
+
+def normal_path(path: str) -> str:
+    """Write the keys of maps as those of properties: ``['key']`` becomes ``.key``."""
+    return _BRACKETED.sub(lambda m: member(_unescaped(m[1])), path) if "['" in path else path
 
 
 def read_document(source: Any, what: str) -> Any:
