@@ -229,7 +229,7 @@ def parse_config(
         )
     _check_keys(value, _KEYS, pointer)
     accepted = _accepted(value["accepted"], f"{pointer}/accepted") if "accepted" in value else ()
-    if default is not None and set(value) <= {"accepted", "aggregation_weight"}:
+    if default is not None and value and set(value) <= {"accepted", "aggregation_weight"}:
         weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
         return NodeConfig(default.metrics, weight, accepted)
     rest = {key: inner for key, inner in value.items() if key != "accepted"}

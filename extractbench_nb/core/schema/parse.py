@@ -1,46 +1,33 @@
-"""`parse_schema`: JSON Schema to AST.
-
-Each definition of a schema is read once, which finds all faults before any data is read: the kind
-of every node, and where cycles of references close. Nodes are then built on access.
-"""
+"""`parse_schema`: from whatever a user gives as a schema to the AST."""
 
 from __future__ import annotations
 
 import copyreg
 import json
 import warnings
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from extractbench_nb.core.schema.evaluation_config import (
     MetricCatalogue,
-    NodeConfig,
     check_types,
-    parse_config,
 )
-from extractbench_nb.core.schema.keywords import short, subschemas
-from extractbench_nb.core.schema.resolve import (
+from extractbench_nb.core.schema.outline import BY_FIELD, TOO_DEEP, Outline
+from extractbench_nb.core.schema.schema_nodes import Node, Schema
+from extractbench_nb.core.schema.subschemas import (
     STRUCTURE_OR_REF,
-    Flat,
-    Part,
-    Resolver,
-    Shape,
-    as_url,
-    settled_union,
-    shape_of,
+    inside,
 )
-from extractbench_nb.core.schema.schema_nodes import Children, Node, Schema
 from extractbench_nb.core.values.json_values import (
-    bracketed,
+    MAX_VALUES,
+    SCALARS,
     escape_pointer,
     is_model,
     json_type,
-    member,
     private_copy,
     read_document,
     unescape_pointer,
@@ -49,13 +36,8 @@ from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
 
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")
-#: Keyword at the root of a schema: configs that replace those of nodes, by field.
-BY_FIELD = "evaluation_config_by_field"
-#: More nodes than any schema that a person wrote; a guard against references that multiply.
-MAX_NODES = 50_000
-#: Levels of a schema; a guard against stacks that overflow further on.
-MAX_LEVELS = 200
-
+#: Levels of the objects and lists that a schema is written in.
+MAX_WRITTEN_LEVELS = 600
 
 _catalogue: MetricCatalogue | None = None
 
@@ -130,23 +112,32 @@ def parse_schema(
         return with_metrics(parse_schema(schema), metrics)
     if isinstance(schema, Schema):
         return schema
-    schema = model_schema(schema)
-    try:
-        document = private_copy(read_document(schema, "schema"), "schema")
-    except InputError as error:
-        if not issubclass(type(schema), Mapping):
-            raise
-        raise SchemaError("", str(error)) from None
-    if not isinstance(document, Mapping):
-        raise SchemaError("", _problem(document))
+    document: Any = schema
+    if not issubclass(type(schema), Mapping):
+        is_text = issubclass(type(schema), str | Path | bytes | bytearray)
+        document = read_document(schema, "schema") if is_text else model_schema(schema)
+    if not is_small(document):
+        try:
+            document = private_copy(document, "schema", MAX_WRITTEN_LEVELS)
+        except InputError as error:
+            raise SchemaError("", str(error)) from None
     envelope = None
-    while True:  # a schema may stand under a key, beside a name or a ``response_format`` type
+    while isinstance(document, Mapping):
+        # a schema may stand under a key, beside a name or a ``response_format`` type
         bare = document.get("type") == "json_schema" or STRUCTURE_OR_REF.isdisjoint(document)
         wrapping = [key for key in ENVELOPES if isinstance(document.get(key), Mapping)]
         if not bare or not wrapping:
             break
         envelope = wrapping[0]
         document = document[envelope]
+    else:
+        kind, expected = json_type(document), "expected an object (a JSON Schema)"
+        if kind != "unknown":
+            raise SchemaError("", f"found {kind}; {expected}")
+        is_class = isinstance(document, type)
+        found = f"the class {document.__name__}" if is_class else f"a {type(document).__name__}"
+        other = "a Pydantic model class or a TypeAdapter of the type"
+        raise SchemaError("", f"found {found}; {expected}, {other}")
     try:
         return _parsed(document, envelope)
     except SchemaError as error:
@@ -154,6 +145,35 @@ def parse_schema(
             raise
         problem = f"{error.problem} (schema file {str(schema)!r})"
         raise type(error)(error.pointer, problem) from None
+
+
+def is_small(document: Any) -> bool:
+    """Whether a document is a dict of plain JSON that is not too deep; raises if it is too large.
+
+    Each level is one step, so that an object that holds itself many times ends at once.
+    """
+    if type(document) is not dict:
+        return False
+    values, level = 0, [document]
+    for _ in range(MAX_WRITTEN_LEVELS):
+        below: list[Any] = []
+        for container in level:
+            inner = container.values() if type(container) is dict else container
+            values += len(container)
+            if not _SCALARS.issuperset(map(type, inner)):
+                below += [value for value in inner if type(value) not in _SCALARS]
+        if values > MAX_VALUES:
+            raise SchemaError("", f"schema has more than {MAX_VALUES:,} values")
+        if not below:
+            return True
+        if not _CONTAINERS.issuperset(map(type, below)):
+            return False
+        level = below
+    return False
+
+
+_SCALARS = frozenset((*SCALARS, type(None)))
+_CONTAINERS = frozenset((dict, list))
 
 
 def model_schema(source: Any) -> Any:
@@ -191,7 +211,7 @@ def model_schema(source: Any) -> Any:
         if isinstance(part, dict):
             if part.get("format") == "password" and part.get("writeOnly") is True:
                 part.setdefault("evaluation_config", "skip")
-            todo.extend(inner for _, inner in subschemas(part))
+            todo.extend(inside(part))
     with suppress(TypeError):
         _written[source] = core, document
     return document
@@ -199,16 +219,6 @@ def model_schema(source: Any) -> Any:
 
 #: Schemas of models, with the object that rebuilding a model replaces.
 _written: WeakKeyDictionary[Any, tuple[Any, dict[str, Any]]] = WeakKeyDictionary()
-
-
-def _problem(document: Any) -> str:
-    """Name what stands in place of a schema."""
-    kind, expected = json_type(document), "expected an object (a JSON Schema)"
-    if kind != "unknown":
-        return f"found {kind}; {expected}"
-    is_class = isinstance(document, type)
-    found = f"the class {document.__name__}" if is_class else f"a {type(document).__name__}"
-    return f"found {found}; {expected}, a Pydantic model class or a TypeAdapter of the type"
 
 
 def restore_schema(document: dict[str, Any], envelope: str | None) -> Schema:
@@ -219,17 +229,17 @@ def restore_schema(document: dict[str, Any], envelope: str | None) -> Schema:
 copyreg.pickle(Schema, lambda schema: (restore_schema, (dict(schema.document), schema.envelope)))
 
 
-def _parsed(document: dict[str, Any], envelope: str | None, *, checked: bool = True) -> Schema:
+def _parsed(document: Mapping[str, Any], envelope: str | None, *, checked: bool = True) -> Schema:
     metrics = None if _catalogue is None else _catalogue.version()
     try:
         text = json.dumps(document, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # values that JSON does not have
-        text = ""
+        document = private_copy(document, "schema", MAX_WRITTEN_LEVELS)
+        return Schema(_root(document, checked), document, envelope)
+    document = json.loads(text)
     # patterns of keys remember which of them took too long, in which documents
-    if not text or "patternProperties" in text:
-        root = _root(document, checked)
-    else:
-        root = _known_root(text, checked, metrics)
+    shared = "patternProperties" not in text
+    root = _known_root(text, checked, metrics) if shared else _root(document, checked)
     return Schema(root, document, envelope)
 
 
@@ -262,13 +272,13 @@ def is_schema(document: Mapping[str, Any]) -> bool:
 _KEYWORDS = STRUCTURE_OR_REF | {*ENVELOPES, "$schema", "$defs", "definitions"}
 
 
-def _root(document: dict[str, Any], checked: bool) -> Node:
+def _root(document: Mapping[str, Any], checked: bool) -> Node:
     try:
-        outline = Outline(document, checked=checked)
+        outline = Outline(document, _catalogue, checked=checked)
     except RecursionError:
-        raise SchemaError("", "is nested too deep to be read") from None
+        raise SchemaError("", TOO_DEEP) from None
     about: dict[str, Any] = {"schema_path": "$", "field": "", "name": "$", "depth": 0}
-    root = _node(outline, outline.root, None, required=True, **about)
+    root = outline.node(outline.root, None, required=True, **about)
     for field, config in outline.by_field.items():
         at, nodes = f"/{BY_FIELD}/{escape_pointer(field)}", Schema(root, document).nodes_of(field)
         if not nodes:
@@ -278,228 +288,3 @@ def _root(document: dict[str, Any], checked: bool) -> Node:
             assert _catalogue is not None  # noqa: S101 - the registry is loaded by now
             check_types(config, node.types, node.label, at, _catalogue)
     return root
-
-
-class Outline:
-    """The definitions that can be reached from the root of a schema; raises for its faults.
-
-    If `checked`, names and params of metrics must be those of the catalogue.
-    """
-
-    def __init__(self, document: dict[str, Any], *, checked: bool) -> None:
-        self._catalogue, self._known = _catalogue, _catalogue if checked else None
-        self.flatten = Resolver(document).flatten
-        self.shapes: dict[int, Shape] = {}
-        self._flats: dict[int, Flat] = {}
-        self._below: dict[int, list[Flat]] = {}
-        self.root = self.flatten((Part(document, ""),))
-        self.by_field = self._by_field(document.get(BY_FIELD, {}))
-        self._survey()
-        self._settle_unions()
-        for key, shape in self.shapes.items():
-            if shape.declared and self._known is not None:
-                at = f"{self._flats[key].pointer}/evaluation_config"
-                check_types(shape.config, shape.types, shape.label, at, self._known)
-        #: Without references the nodes are a tree, and those of `_flats` stand above theirs.
-        self._refers = any(flat.ref for flat in self._flats.values())
-        self._cycles = self._components() if self._refers else {}
-        self._check_size()
-
-    def _by_field(self, configs: Any) -> dict[str, NodeConfig]:
-        """Read the configs that replace those of nodes, by field."""
-        if not isinstance(configs, dict):
-            expected = "expected an object from field to evaluation_config"
-            raise ConfigError(f"/{BY_FIELD}", f"found {short(configs)}; {expected}")
-        found = {}
-        for field, value in configs.items():
-            at = f"/{BY_FIELD}/{escape_pointer(field)}"
-            config = parse_config(value, at, self._known)
-            if config is None:
-                raise ConfigError(at, f"found {value!r}; expected an evaluation_config")
-            found[field] = config
-        return found
-
-    def config_of(self, field: str, shape: Shape, flat: Flat) -> tuple[NodeConfig | None, bool]:
-        """Return the config of a node, and whether it is declared."""
-        replaced = self.by_field.get(field or "$")
-        if replaced is None:
-            return shape.config, shape.declared
-        return as_url(replaced, flat.keywords), True
-
-    def _survey(self) -> None:
-        todo = [self.root]
-        while todo:
-            flat = todo.pop()
-            if id(flat) in self.shapes:
-                continue
-            if len(self.shapes) >= MAX_NODES:
-                raise _too_large(flat)
-            self._flats[id(flat)] = flat
-            at = f"{flat.pointer}/evaluation_config"
-            written = flat.keywords.get("evaluation_config")
-            default = None
-            if isinstance(written, Mapping) and {"accepted", "aggregation_weight"} & set(written):
-                plain = shape_of(flat, None, self._catalogue)
-                default = plain.config
-                if "accepted" in written and plain.kind in ("object", "array"):
-                    problem = f"found at a node of type {plain.label}; expected it at its values"
-                    raise ConfigError(f"{at}/accepted", problem)
-            declared = as_url(parse_config(written, at, self._known, default), flat.keywords)
-            shape = self.shapes[id(flat)] = shape_of(flat, declared, self._catalogue)
-            below = [self.flatten(parts) for parts in _child_parts(flat, shape)]
-            self._below[id(flat)] = below
-            todo.extend(reversed(below))
-
-    def _settle_unions(self) -> None:
-        """Give each union what it has from its branches, inner unions first."""
-        unions = {key for key, shape in self.shapes.items() if shape.kind == "union"}
-        branches = {key: [id(flat) for flat in self._below[key]] for key in unions}
-        try:
-            order = [*TopologicalSorter(branches).static_order()]
-        except CycleError as error:
-            at = min(self._flats[key].pointer for key in error.args[1])
-            problem = "refers to itself without any structure in between"
-            raise SchemaError(at, problem) from None
-        for key in order:
-            if key in unions:
-                shapes = [self.shapes[branch] for branch in branches[key]]
-                self.shapes[key] = settled_union(self.shapes[key], shapes)
-
-    def _components(self) -> dict[frozenset[str], int]:
-        """Give each structure a number; those on a common cycle share one."""
-        edges = {
-            (flat.structure, child.structure)
-            for key, flat in self._flats.items()
-            for child in self._below[key]
-        }
-        numbers = {name: i for i, name in enumerate(dict.fromkeys(s for e in edges for s in e))}
-        if not edges:
-            return numbers
-        import numpy as np
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        ends = np.array([(numbers[a], numbers[b]) for a, b in edges]).T
-        graph = coo_array((np.ones(len(edges)), tuple(ends)), shape=(len(numbers),) * 2)
-        _, found = connected_components(graph, connection="strong")
-        return {name: int(found[i]) for name, i in numbers.items()}
-
-    def closes_cycle(self, parent: Flat, child: Flat) -> bool:
-        """Say whether a reference leads back to what it is part of."""
-        if child.ref is None or not child.structure:
-            return False
-        return self._cycles[parent.structure] == self._cycles[child.structure]
-
-    def _check_size(self) -> None:
-        """Count nodes and levels of the schema unfolded, without what data must ask for."""
-        graph = {
-            key: [id(c) for c in below if not self.closes_cycle(self._flats[key], c)]
-            for key, below in self._below.items()
-        }
-        sizes: dict[int, tuple[int, int]] = {}
-        for key in TopologicalSorter(graph).static_order() if self._refers else reversed(graph):
-            found = [sizes[child] for child in graph[key]]
-            size = 1 + len(self._below[key]) - len(found) + sum(nodes for nodes, _ in found)
-            sizes[key] = (size, 1 + max((levels for _, levels in found), default=0))
-            if size > MAX_NODES:
-                raise _too_large(self._flats[key])
-            if sizes[key][1] > MAX_LEVELS:
-                raise SchemaError("", "is nested too deep to be read")
-
-
-def _child_parts(flat: Flat, shape: Shape) -> Iterator[tuple[Part, ...]]:
-    if shape.kind == "object":
-        yield from flat.properties.values()
-        yield from flat.patterns.values()
-        yield from _additional(flat)
-    elif shape.kind == "array":
-        yield from ((part,) for part in flat.places.get("prefixItems", ()))
-        yield _items(flat)
-    elif shape.kind == "union":
-        yield from shape.branches
-
-
-def _additional(flat: Flat) -> list[tuple[Part, ...]]:
-    """Return the parts of the entries of a map, if it has a schema for them."""
-    parts = flat.places.get("additionalProperties", ())
-    return [parts] if parts and not isinstance(parts[0].schema, bool) else []
-
-
-def _items(flat: Flat) -> tuple[Part, ...]:
-    """Return the parts of an array's items: of all, or of those after a tuple's."""
-    return flat.places.get("items") or (Part(True, f"{flat.pointer}/items"),)
-
-
-def _too_large(flat: Flat) -> SchemaError:
-    return SchemaError(flat.pointer, f"unfolds to more than {MAX_NODES:,} nodes through its $refs")
-
-
-def _node(
-    outline: Outline, flat: Flat, parent: Flat | None, *, branch: bool = False, **about: Any
-) -> Node:
-    """Build a node; what is below it is built when it is first asked for."""
-    shape = outline.shapes[id(flat)]
-    config, declared = shape.config, shape.declared
-    if outline.by_field and not branch:
-        config, declared = outline.config_of(about["field"], shape, flat)
-    node = Node(
-        kind=shape.kind,
-        types=shape.types,
-        label=shape.label,
-        pointer=flat.pointer,
-        nullable=shape.nullable,
-        config=config,
-        declared=declared,
-        keywords=flat.keywords,
-        ref=flat.ref,
-        recursive=parent is not None and outline.closes_cycle(parent, flat),
-        structure=flat.structure,
-        **about,
-    )
-    if shape.kind not in ("scalar", "null", "any"):
-        node.loader = lambda: _children(outline, node, flat, shape)
-    return node
-
-
-def _children(outline: Outline, node: Node, flat: Flat, shape: Shape) -> Children:
-    """Build the children of a node, each with its own path, field and name."""
-
-    def build(parts: tuple[Part, ...], below: str, field: str, name: str, **about: Any) -> Node:
-        about = {"depth": node.depth + 1, "required": False, **about}
-        path = f"{node.schema_path}.{below}"
-        field = field.removeprefix(".")
-        child = outline.flatten(parts)
-        return _node(outline, child, flat, schema_path=path, field=field, name=name, **about)
-
-    if shape.kind == "object":
-        listed = set(flat.keywords.get("required", []))
-        properties = {}
-        for name, parts in flat.properties.items():
-            # up to draft 4 a property may say ``required: true`` itself
-            own = any(
-                isinstance(p.schema, Mapping) and p.schema.get("required") is True for p in parts
-            )
-            step = member(name)
-            about = {"required": name in listed or own, "step": step}
-            properties[name] = build(parts, "properties" + step, node.field + step, name, **about)
-        entry = node.field + ".*"
-        rest = [build(p, "additionalProperties", entry, "*") for p in _additional(flat)]
-        patterns = {
-            pattern: build(parts, "patternProperties" + bracketed(pattern), entry, f"/{pattern}/")
-            for pattern, parts in flat.patterns.items()
-        }
-        return Children(properties, rest[0] if rest else None, patterns=patterns)
-    if shape.kind == "array":
-        prefix = []
-        for i, part in enumerate(flat.places.get("prefixItems", ())):
-            keyword = part.pointer.split("/")[-2]  # items, in older drafts
-            prefix.append(build((part,), f"{keyword}[{i}]", f"{node.field}[{i}]", f"[{i}]"))
-        items = build(_items(flat), "items", node.field + "[]", "[]")
-        return Children(items=items, prefix=tuple(prefix))
-    keyword = "oneOf" if "oneOf" in flat.places and "anyOf" not in flat.places else "anyOf"
-    same = {"depth": node.depth, "required": node.required, "branch": True}
-    branches = (
-        build(parts, f"{keyword}[{i}]", node.field, node.name, **same)
-        for i, parts in enumerate(shape.branches)
-    )
-    return Children(branches=tuple(branches))

@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema.evaluation_config import ARRAY_METRICS, SCALAR_METRICS, NodeConfig
-from extractbench_nb.core.schema.keywords import Patterns
+from extractbench_nb.core.schema.subschemas import Patterns
 from extractbench_nb.core.values.json_values import json_text
 from extractbench_nb.support.cards import card_html, document_text
 

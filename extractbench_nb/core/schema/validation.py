@@ -17,7 +17,7 @@ from ipaddress import IPv6Address
 from types import ModuleType
 from typing import Any
 
-from extractbench_nb.core.schema.keywords import Patterns, draft_of
+from extractbench_nb.core.schema.subschemas import Patterns, draft_of
 from extractbench_nb.core.values.json_values import (
     as_written,
     count_values,
