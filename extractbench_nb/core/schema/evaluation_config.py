@@ -10,7 +10,7 @@ accepted wherever a preset's is, so that a user's metric needs no preset.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -224,16 +224,32 @@ def parse_config(
     if isinstance(value, str):
         return NodeConfig((_named(value, pointer, catalogue),))
     if not isinstance(value, Mapping):
-        raise ConfigError(
-            pointer, f"found {value!r}; expected a preset name or an object with 'metric_id'"
-        )
+        expected = "expected a preset name or an object with 'metric_id'"
+        raise ConfigError(pointer, f"found {value!r}; {expected}")
     _check_keys(value, _KEYS, pointer)
     accepted = _accepted(value["accepted"], f"{pointer}/accepted") if "accepted" in value else ()
+    weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
     if default is not None and value and set(value) <= {"accepted", "aggregation_weight"}:
-        weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
         return NodeConfig(default.metrics, weight, accepted)
-    rest = {key: inner for key, inner in value.items() if key != "accepted"}
-    return replace(_from_mapping(rest, pointer, catalogue), accepted=accepted)
+    if "metrics" in value:
+        entries = value["metrics"]
+        if entries == [] and catalogue is None:  # the published package: nothing to score
+            return NodeConfig((MetricSpec("skip"),), weight, accepted)
+        if "metric_id" in value or "preset" in value:
+            raise ConfigError(pointer, "has both 'metrics' and 'metric_id'; expected one of them")
+        if not isinstance(entries, list) or not entries:
+            problem = f"found {entries!r}; expected a list of at least one metric"
+            raise ConfigError(f"{pointer}/metrics", problem)
+        specs = [_spec(e, f"{pointer}/metrics/{i}", catalogue) for i, e in enumerate(entries)]
+    elif "preset" in value:
+        if catalogue is not None and {"params", "metric_id"} & set(value):
+            problem = "has 'preset' with 'params' or 'metric_id'; expected 'metric_id' and 'params'"
+            raise ConfigError(pointer, f"{problem}, or 'preset' alone")
+        specs = [_named(value["preset"], f"{pointer}/preset", catalogue)]
+    else:
+        entry = {k: v for k, v in value.items() if k not in ("accepted", "aggregation_weight")}
+        specs = [_spec(entry or value, pointer, catalogue)]
+    return NodeConfig(tuple(specs), weight, accepted)
 
 
 def check_types(
@@ -250,35 +266,6 @@ def check_types(
         if types and known and "object" not in types and known.isdisjoint(types):
             problem = f"found {spec.metric_id!r} at a node of type {label}"
             raise ConfigError(pointer, f"{problem}; it applies to {', '.join(applies)}")
-
-
-def _from_mapping(
-    value: Mapping[str, Any], pointer: str, catalogue: MetricCatalogue | None
-) -> NodeConfig:
-    weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
-    if "metrics" not in value:
-        if "preset" in value:
-            if catalogue is not None and {"params", "metric_id"} & set(value):
-                problem = (
-                    "has 'preset' with 'params' or 'metric_id'; expected 'metric_id' and 'params'"
-                )
-                raise ConfigError(pointer, f"{problem}, or 'preset' alone")
-            return NodeConfig((_named(value["preset"], f"{pointer}/preset", catalogue),), weight)
-        if "metric_id" not in value:
-            raise _no_metric(value, pointer)
-        entry = {key: inner for key, inner in value.items() if key != "aggregation_weight"}
-        return NodeConfig((_spec(entry, pointer, catalogue),), weight)
-    entries = value["metrics"]
-    if entries == [] and catalogue is None:  # the published package: nothing to score
-        return NodeConfig((MetricSpec("skip"),), weight)
-    if "metric_id" in value or "preset" in value:
-        raise ConfigError(pointer, "has both 'metrics' and 'metric_id'; expected one of them")
-    if not isinstance(entries, list) or not entries:
-        raise ConfigError(
-            f"{pointer}/metrics", f"found {entries!r}; expected a list of at least one metric"
-        )
-    specs = [_spec(e, f"{pointer}/metrics/{i}", catalogue) for i, e in enumerate(entries)]
-    return NodeConfig(tuple(specs), weight)
 
 
 def _accepted(value: Any, pointer: str) -> tuple[tuple[Any, ...], ...]:
@@ -314,7 +301,7 @@ def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
     if isinstance(entry, str):
         return _named(entry, pointer, catalogue)
     if not isinstance(entry, Mapping) or "metric_id" not in entry:
-        raise _no_metric(entry, pointer)
+        raise ConfigError(pointer, f"found {entry!r}; expected an object with 'metric_id'")
     _check_keys(entry, _METRIC_KEYS, pointer)
     metric_id, params = entry["metric_id"], entry.get("params")
     params = {} if params is None else params
@@ -326,10 +313,6 @@ def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> Metric
         raise ConfigError(f"{pointer}/params", problem)
     weight = _weight(entry.get("weight", 1.0), f"{pointer}/weight")
     return MetricSpec(metric_id, dict(params), weight, types=types)
-
-
-def _no_metric(value: Any, pointer: str) -> ConfigError:
-    return ConfigError(pointer, f"found {value!r}; expected an object with 'metric_id'")
 
 
 def _checked_types(

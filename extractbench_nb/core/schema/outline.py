@@ -94,7 +94,7 @@ class Outline:
     ) -> None:
         self._catalogue, self._known = catalogue, catalogue if checked else None
         self._subschemas = Subschemas(document)
-        self.by_field = self._by_field(document.get(BY_FIELD, {}))
+        self.by_field = self._by_field(document[BY_FIELD]) if BY_FIELD in document else {}
         self._by_part: dict[Part, Shape] = {}
         self._shapes: list[Shape] = []
         self.root = self._shape((self._subschemas.root,), lenient=False)
@@ -108,8 +108,7 @@ class Outline:
                 at = f"{shape.part.pointer}/evaluation_config"
                 check_types(shape.config, shape.types, shape.label, at, self._known)
         self._is_large = False
-        refers = any(shape.part.ref for shape in self._shapes)
-        self._cycles = self._components() if refers else {}
+        self._cycles = self._components() if self._subschemas.refers else {}
         self._is_large = self._count() > MAX_NODES
 
     def _by_field(self, configs: Any) -> dict[str, NodeConfig]:
@@ -139,7 +138,7 @@ class Outline:
         types = types_of(part)
         concrete = [name for name in types if name != "null"]
         nullable = part.keywords.get("nullable") is True or "null" in types
-        branches = self._branches(part, concrete, lenient)
+        branches = self._branches(part, concrete, lenient) if part.places or concrete[1:] else []
         if branches:
             kind = name = label = "union"
         elif concrete:
@@ -307,7 +306,9 @@ class Outline:
         todo = [self.root]
         while todo:
             shape = todo[-1]
-            inner = [b.shape for b in shape.below if not self._recurs(shape, b.shape)]
+            inner = [b.shape for b in shape.below]
+            if self._cycles:
+                inner = [child for child in inner if not self._recurs(shape, child)]
             ahead = [child for child in inner if child not in sizes]
             if ahead:
                 todo += ahead

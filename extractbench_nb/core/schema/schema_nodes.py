@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
+from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -338,32 +339,24 @@ NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, 
 # an array node is a fourth state, because it says "there is none" as null does.
 
 
-class Missing:
+class Missing(Enum):
     """The type of `MISSING`, the value of a key that is not there; false, as None is."""
 
-    _instance: Missing | None = None
-
-    def __new__(cls) -> Missing:
-        """Return the one instance."""
-        if cls._instance is None:
-            cls._instance = super().__new__(cls)
-        return cls._instance
+    MISSING = "missing"
 
     def __repr__(self) -> str:
         """Return ``MISSING``."""
-        return "MISSING"
+        return self.name
+
+    __str__ = __repr__
 
     def __bool__(self) -> bool:
         """Return False."""
         return False
 
-    def __reduce__(self) -> tuple[type[Missing], tuple[()]]:
-        """Stay the one instance when unpickled."""
-        return (Missing, ())
-
 
 #: The value of a key that is not there.
-MISSING: Final = Missing()
+MISSING: Final = Missing.MISSING
 
 PRESENT: Final = "present"
 EMPTY: Final = "empty"

@@ -82,7 +82,7 @@ class Part:
     keywords: Mapping[str, Any] = field(default_factory=dict)
     properties: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     patterns: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
-    places: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    places: dict[str, tuple[Part, ...]] = field(default_factory=dict)
     structure: frozenset[str] = frozenset()
     ref: Any = None
     all_of: tuple[Part, ...] = ()
@@ -135,6 +135,7 @@ class Subschemas:
         self._merged: dict[tuple[Part, ...], Part] = {}
         self._open: set[tuple[Part, ...]] = set()
         self._merges = 0
+        self.refers = False
         self.root = self._read(document, "", "")
 
     def _read(self, schema: Any, pointer: str, base: str) -> Part:
@@ -149,7 +150,8 @@ class Subschemas:
                 part.boolean = schema
                 continue
             check_keywords(schema, pointer, self.draft)
-            self._identify(part, schema)
+            if not _IDENTIFIERS.isdisjoint(schema):
+                self._identify(part, schema)
             below: list[tuple[Part, Any]] = []
             inside: dict[str, Any] = {}
             for key in filter(_HOLDERS.__contains__, schema):
@@ -173,27 +175,24 @@ class Subschemas:
                     inside[key] = (child,)
             todo.extend(reversed(below))
             part.ref = schema.get("$ref")
+            self.refers = self.refers or part.ref is not None
             keywords = {k: v for k, v in schema.items() if k not in ("$ref", "allOf", "$defs")}
             part.keywords = keywords
             if "enum" in keywords:
                 keywords["enum"] = Choices(keywords["enum"])
             if isinstance(keywords.get("required"), bool):  # up to draft 4; the parent reads it
                 part.says_required = keywords.pop("required")
-            if inside:
-                self._place(part, schema, inside)
+            part.all_of = inside.get("allOf", ())
+            part.properties = inside.get("properties", part.properties)
+            part.patterns = inside.get("patternProperties", part.patterns)
+            part.places = {key: inside[key] for key in _PLACE_KEYWORDS if key in inside}
+            if isinstance(schema.get("items"), list):  # a tuple, before draft 2020-12
+                at = f"{pointer}/additionalItems"
+                part.places["prefixItems"] = inside["items"]
+                part.places["items"] = inside.get("additionalItems") or (anything(at),)
+            if part.properties or part.patterns or part.places:
+                part.structure = frozenset([pointer])
         return first
-
-    def _place(self, part: Part, schema: Mapping[str, Any], inside: dict[str, Any]) -> None:
-        """Set the parts inside a part, and the children among them at their places."""
-        part.all_of = inside.get("allOf", ())
-        part.properties = inside.get("properties", {})
-        part.patterns = inside.get("patternProperties", {})
-        part.places = {key: inside[key] for key in _PLACE_KEYWORDS if key in inside}
-        if isinstance(schema.get("items"), list):  # a tuple, before draft 2020-12
-            rest = inside.get("additionalItems") or (anything(f"{part.pointer}/additionalItems"),)
-            part.places.update(prefixItems=inside["items"], items=rest)
-        if part.properties or part.patterns or part.places:
-            part.structure = frozenset([part.pointer])
 
     def _identify(self, part: Part, schema: Mapping[str, Any]) -> None:
         """Record the identifiers that a subschema declares: ``$id`` and ``$anchor``."""
@@ -285,6 +284,7 @@ class Subschemas:
         return self._referred[key]
 
 
+_IDENTIFIERS = frozenset(("$id", "id", "$anchor"))
 _PLACE_KEYWORDS = (*CHILD_KEYWORDS, "anyOf", "oneOf")
 
 
@@ -335,7 +335,7 @@ def _added(one: _Places, two: _Places) -> _Places:
     return {**one, **two, **both}
 
 
-def _places(one: _Places, two: _Places) -> _Places:
+def _places(one: _Places, two: _Places) -> dict[str, tuple[Part, ...]]:
     """Join items and entries of maps; branches and positions of `two` replace those of `one`."""
     places = {**one, **two}
     for key in ("items", "additionalProperties"):
@@ -455,12 +455,8 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
     for key in filter(_CHECKED.__contains__, schema):
         value, at = schema[key], f"{pointer}/{key}"
         if key == "type":
-            if value == []:
-                raise SchemaError(at, "found an empty list; expected a type")
-            for name in as_list(value):
-                if not isinstance(name, str) or name not in JSON_TYPES:
-                    problem = f"unknown type {short(name)}; {nearest(name, JSON_TYPES)}"
-                    raise SchemaError(at, problem)
+            if type(value) is not str or value not in JSON_TYPES:
+                _check_types(value, at)
         elif key in _DYNAMIC:
             if draft >= 2019:  # noqa: PLR2004 - a year
                 problem = f"found {short(value)}; expected '$ref' with a pointer into this document"
@@ -470,7 +466,9 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
                 problem = "found a list; expected a schema ('prefixItems' takes a list)"
                 raise SchemaError(at, problem)
         elif draft != 4 or type(value) is not bool or key not in _FLAGS:  # noqa: PLR2004
-            _expect(value, *_KINDS[key], at)
+            kind, what = _KINDS[key]
+            if kind != "object" or type(value) is not dict:
+                _expect(value, kind, what, at)
             if key == "patternProperties":
                 for pattern in value:
                     try:
@@ -482,6 +480,14 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
                     _expect(name, "string", "the name of a property", f"{at}/{index}")
             elif key == "allOf" and not value:
                 raise SchemaError(at, "found []; expected a list of schemas")
+
+
+def _check_types(value: Any, at: str) -> None:
+    if value == []:
+        raise SchemaError(at, "found an empty list; expected a type")
+    for name in as_list(value):
+        if not isinstance(name, str) or name not in JSON_TYPES:
+            raise SchemaError(at, f"unknown type {short(name)}; {nearest(name, JSON_TYPES)}")
 
 
 def _expect(value: Any, kind: str, what: str, at: str) -> None:

@@ -55,7 +55,8 @@ class Validation:
 
         checker: Any = FormatChecker(_FORMATS if self._formats else ())
         if self._formats:
-            checker.checkers.update({name: (check, ()) for name, check in _OWN_FORMATS.items()})
+            for name, check in _OWN_FORMATS.items():
+                checker.checkers[name] = (partial(_holds_for_text, check), ValueError)
         # jsonschema hands its format checker to every keyword, so the work is counted there
         checker.work = _Work(_STEPS + _STEPS_PER_VALUE * count_values(document))
         try:
@@ -82,46 +83,37 @@ _URI_REFERENCE = re.compile(
 _IP_FUTURE = re.compile(r"[Vv][0-9A-Fa-f]+\.[\w.~!$&'()*+,;=:-]+", re.ASCII)
 
 
-def _is_date_time(value: Any) -> bool:
+def _is_date_time(text: str) -> bool:
     """Whether a text is a date-time of RFC 3339; documents, and Pydantic, often lack the offset."""
-    if not isinstance(value, str):
+    if _DATE_TIME.fullmatch(text):
+        datetime.fromisoformat(text.upper())
         return True
-    if not _DATE_TIME.fullmatch(value):
-        return False
-    try:
-        datetime.fromisoformat(value.upper())
-    except ValueError:
-        return False
-    return True
+    return False
 
 
-def _is_time(value: Any) -> bool:
-    return not isinstance(value, str) or _is_date_time(f"1970-01-01T{value}")
-
-
-def _is_uri(value: Any, *, relative: bool = False) -> bool:
+def _is_uri(text: str, *, relative: bool = False) -> bool:
     """Whether a text is a URI of RFC 3986, or a reference to one."""
-    if not isinstance(value, str):
-        return True
-    found = _URI_REFERENCE.fullmatch(value)
+    found = _URI_REFERENCE.fullmatch(text)
     if not found:
         return False
     if found["ip"] is not None and not _IP_FUTURE.fullmatch(found["ip"]):
-        try:
-            IPv6Address(found["ip"])
-        except ValueError:
-            return False
+        IPv6Address(found["ip"])
     return bool(found["scheme"]) or (relative and ":" not in found["path"].partition("/")[0])
 
 
 #: Formats that jsonschema checks in every environment; others depend on what is installed.
 _FORMATS = ("date", "email", "idn-email", "ipv4", "ipv6", "regex", "uuid")
-_OWN_FORMATS: Mapping[str, Callable[[Any], bool]] = {
+#: Checks of texts; a ValueError is a no.
+_OWN_FORMATS: Mapping[str, Callable[[str], bool]] = {
     "date-time": _is_date_time,
-    "time": _is_time,
+    "time": lambda text: _is_date_time(f"1970-01-01T{text}"),
     "uri": _is_uri,
     "uri-reference": partial(_is_uri, relative=True),
 }
+
+
+def _holds_for_text(check: Callable[[str], bool], value: Any) -> bool:
+    return not isinstance(value, str) or check(value)
 
 
 def _violation(message: str, **about: Any) -> Any:
