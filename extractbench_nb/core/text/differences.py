@@ -56,9 +56,6 @@ _OPPOSITES = {
     word: frozenset(w for pair in lexicon.ANTONYMS if word in pair for w in pair if w != word)
     for word in frozenset().union(*lexicon.ANTONYMS)
 }
-_LETTER_A = re.compile(
-    rf"(?:\d[ -]?|(?<!\w)(?:{'|'.join(sorted(lexicon.DESIGNATORS))})[ -])a(?!\w)|(?<!\w)a$"
-)
 
 
 class Block(NamedTuple):
@@ -187,7 +184,8 @@ def _explain_extra(
     run: tuple[str, ...], start: int, text: Prepared, other: Prepared, is_only: bool
 ) -> str | None:
     """Explain words that only `text` has, from token `start` on."""
-    if lexicon.DROPPABLE.issuperset(run) and not ("a" in run and _LETTER_A.search(text.folded)):
+    is_article = run == ("a",) and other.words.count("a") == text.words.count("a")
+    if is_article or lexicon.DROPPABLE.issuperset(run):
         return "punctuation"
     if run == ("negative",) and "negative" not in text.folded:
         # a letter with a sign is read as a word in lower case, but not in capitals

@@ -23,19 +23,13 @@ def _variants(name: str) -> dict[str, str]:
 
 STOP_WORDS = _words("stop_words")
 DROPPABLE = _words("droppable")
-# What a letter names a member of: Class A, Series A. There, "A" is not an article.
-DESIGNATORS = _words("designators")
 # Words after which a changed order changes the meaning.
 DIRECTIONAL = _words("directional")
 # Where these stand for one another, giver and taker are exchanged.
 GIVER_OR_TAKER = _words("giver_or_taker")
-# Words that may be missing in a long text, or stand for one another there.
-FUNCTION_WORDS = _words("function_words")
 # Words after which 3.10 is the tenth part of 3, and not 3.1.
 NUMBERED = _words("numbered")
 NEGATIONS = _words("negations")
-# Words that carry meaning each time they occur.
-MEANINGFUL = NEGATIONS | _words("meaningful")
 NEGATIVE_PREFIXES = tuple(" ".join(_DATA["negative_prefixes"]).split())
 
 # Words that are one and the same wherever they stand, by the form they are kept in.

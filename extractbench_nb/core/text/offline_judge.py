@@ -107,6 +107,8 @@ class OfflineJudge:
 
 
 def _judge(gold: str, predicted: str) -> Verdict:
+    if gold.isdecimal() and predicted.isdecimal() and gold.lstrip("0") != predicted.lstrip("0"):
+        return Verdict(_FAIL_SHARE * fuzz.ratio(gold, predicted) / 100, "different_number")
     a, b = prepare(gold), prepare(predicted)
     verdict = _decide(a, b)
     if verdict[0] > _FAIL_CEILING and (reason := _contradiction(a, b)):
@@ -302,7 +304,9 @@ def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     left: list[Block] = []
     found: str | None = None
     for block in blocks:
-        clash = conflict(block.gold, block.predicted) if is_long and found is None else None
+        clash = None
+        if is_long and not is_hopeless and found is None:
+            clash = conflict(block.gold, block.predicted)
         if is_long and left and clash is None:
             continue  # it fails already, unless a later block says why
         reason = None if is_hopeless else explain_block(block, len(blocks) == 1, a, b)
@@ -369,9 +373,7 @@ def _explain_moved(left: list[Block], a: Prepared, b: Prepared) -> str | None:
 
 
 def _is_slight(block: Block, a: Prepared, b: Prepared) -> bool:
-    """Say whether the words of a block are function words, or one word that is misspelt."""
-    if lexicon.FUNCTION_WORDS.issuperset((*block.gold, *block.predicted)):
-        return True
+    """Say whether the words of a block are one word that is cut or misspelt."""
     gold, predicted = ("".join(run).replace("#", "") for run in (block.gold, block.predicted))
     if not (gold.isalpha() or predicted.isalpha()):
         return False

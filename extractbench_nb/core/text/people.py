@@ -11,11 +11,12 @@ from extractbench_nb.core.text import lexicon
 _MAX_WORDS = 7
 _MAX_NAME = 120
 _MAX_PARTS = 3
+_MAX_LIST = 1_000
 _CLUSTER = (2, 3)
 #: Words of a name with a given name and a surname and nothing else.
 _GIVEN_AND_SURNAME = 2
 _FIRM_ENDINGS = frozenset(suffix for suffix in lexicon.LEGAL_SUFFIXES if len(suffix) > len("co"))
-_MAX_LIST = 1_000
+_TITLES = lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
@@ -43,25 +44,28 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     groups = _name_groups(text) if lexicon.NOT_PERSONAL.isdisjoint(canonical) else None
     if not groups:
         return None
-    words, marked = _in_order(groups)
+    head, *rest = groups
+    words = [word for group in groups for word in group]
+    folded = {word.lower() for word in words}
+    if rest and not _TITLES.issuperset(word.lower() for group in rest for word in group):
+        words = rest[0] + head + [word for group in rest[1:] for word in group]  # Smith, John
     untitled = _strip_titles(words)
-    if any(word.isupper() and word.lower() in _FIRM_ENDINGS for word in untitled):
-        return None
-    generation = frozenset(word.lower() for word in untitled if word.lower() in lexicon.GENERATIONS)
     mixed = not all(word.isupper() for word in untitled)
     names: list[str] = []
     for word in untitled:
-        if word.lower() in lexicon.GENERATIONS:
-            continue
-        # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
-        is_cluster = mixed and len(word) in _CLUSTER and word.isupper()
-        names += word.lower() if is_cluster and _VOWELS.isdisjoint(word) else [word.casefold()]
-    if not names or any(name in _FIRM_ENDINGS for name in names):
+        name = word.casefold()
+        if name in _FIRM_ENDINGS:
+            return None
+        if name not in lexicon.GENERATIONS:
+            # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
+            is_cluster = mixed and len(word) in _CLUSTER and word.isupper()
+            names += name if is_cluster and _VOWELS.isdisjoint(word) else [name]
+    if not names:
         return None
-    marked = marked or len(untitled) < len(words) or any(len(name) == 1 for name in names)
-    folded = {word.lower() for word in words}
+    marked = bool(rest) or len(untitled) < len(words) or 1 in map(len, names)
     female = "" if folded.isdisjoint(lexicon.FEMALE_TITLES) else "f"
     gender = female if folded.isdisjoint(lexicon.MALE_TITLES) else "m"
+    generation = lexicon.GENERATIONS.intersection(word.lower() for word in untitled)
     return Person(tuple(names), generation, marked, gender)
 
 
@@ -83,6 +87,17 @@ def _name_groups(text: str) -> list[list[str]] | None:
     return groups
 
 
+def _strip_titles(words: list[str]) -> list[str]:
+    start, end = 0, len(words)
+    while start < end - 1 and words[start].lower() in lexicon.HONORIFICS:
+        start += 1
+    while end - 1 > start + 1 and words[end - 1].lower() in lexicon.DEGREES:
+        end -= 1
+    return words[
+        start : end - 2 if words[end - 2 : end] == ["Ph", "D"] and end - 2 > start else end
+    ]
+
+
 def read_people(text: str) -> tuple[Person, ...]:
     """Read a list of names: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``."""
     if not ("," in text or ";" in text or " and " in text) or len(text) > _MAX_LIST:
@@ -92,7 +107,7 @@ def read_people(text: str) -> tuple[Person, ...]:
     parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
     if ";" not in text:
         parts = [piece.strip() for part in parts for piece in part.split(",") if piece.strip()]
-        if len(parts) % 2 == 0 and all(_INITIALS.fullmatch(part) for part in parts[1::2]):
+        if len(parts) % 2 == 0 and all(map(_INITIALS.fullmatch, parts[1::2])):
             # every second part is initials: Smith, J., Doe, R.
             parts = [f"{a}, {b}" for a, b in zip(parts[::2], parts[1::2], strict=True)]
     people: list[Person] = []
@@ -111,20 +126,19 @@ def same_person(a: Person, b: Person) -> bool | None:
     middle name if given name and surname agree and the text is marked as a person's name.
     """
     left, right = list(a.words), list(b.words)
-    common = [word for word in left if len(word) > 1 and word in right]
-    for word in common:
-        if word in left and word in right:
+    matched = 0
+    for word in a.words:
+        if len(word) > 1 and word in right:
             left.remove(word)
             right.remove(word)
-    if not common:
+            matched += 1
+    if not matched:
         return None
     if a.generation != b.generation or (a.gender and b.gender and a.gender != b.gender):
         return None if left or right else False
-    matched = len(common)
     for word in list(left):  # an initial goes with the first name that begins with it
         initials = (o for o in right if word[0] == o[0] and 1 in (len(word), len(o)))
-        other = next(initials, None)
-        if other is not None:
+        if (other := next(initials, None)) is not None:
             left.remove(word)
             right.remove(other)
             matched += 1
@@ -140,27 +154,3 @@ def same_person(a: Person, b: Person) -> bool | None:
     ends = (longer[0], longer[-1])
     middle = (len(word) == 1 or word not in ends or word in lexicon.PARTICLES for word in rest)
     return True if all(middle) else None
-
-
-def _in_order(groups: list[list[str]]) -> tuple[list[str], bool]:
-    """Put given names first: ``Smith, John`` has the surname before the comma."""
-    head, *rest = groups
-    extra = [word for group in rest for word in group]
-    titles = all(
-        word.lower() in lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS for word in extra
-    )
-    if not extra or titles:
-        return head + extra, bool(extra)
-    given, *after = rest
-    return given + head + [word for group in after for word in group], True
-
-
-def _strip_titles(words: list[str]) -> list[str]:
-    start, end = 0, len(words)
-    while start < end - 1 and words[start].lower() in lexicon.HONORIFICS:
-        start += 1
-    while end - 1 > start + 1 and words[end - 1].lower() in lexicon.DEGREES:
-        end -= 1
-    if words[end - 2 : end] == ["Ph", "D"] and end - 2 > start:
-        end -= 2
-    return words[start:end]

@@ -29,6 +29,7 @@ _replace_phrases = phrase_replacer(UNIT_PHRASES | PHRASES)
 
 # --- what has no meaning of its own -------------------------------------------------------------
 
+_GLUED_ARTICLE = re.compile(r"A(?<!\wA)(?=[A-Z][a-z]{2})")
 CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
 # An interval that lacks an end; (5, 10) may be a list.
 _INTERVAL = re.compile(r"([\[\](])( ?[+-]?[\d.]+ ?[,;] ?[+-]?(?:[\d.]+|inf\w*|∞) ?)([\[\])])")
@@ -111,7 +112,7 @@ _NORTH_AMERICAN = 11
 _CUT_RANGE = re.compile(r"(\d(?<![\w.,/:-]\d)\d{2,4}) ?- ?(\d{2,4})(?![\w/:-]|[.,]\d)")
 #: What may be an IBAN, an ISBN or the number of a card, with its label.
 _GROUPED = re.compile(
-    r"(?:\b(?:ISBN(?:-1[03])?|IBAN):? ?)?(?<![\w-])"
+    r"(?i:\b(?:ISBN(?:-1[03])?|IBAN):? ?)?(?<![\w-])"
     r"((?:\d[\d -]{8,20}|[A-Z]{2}\d\d[ ]?[A-Z\d](?:[A-Z\d]| (?=[A-Z\d]{2})){9,38})[\dX])(?![\w-])"
 )
 _LONG_CODE = re.compile(r"\d(?:[ -]?\d){8}")
@@ -125,6 +126,8 @@ def reword(text: str) -> str:
         text = _number_items(text)
     if '")' in text:
         text = _DEFINED_TERM.sub("", text) or text
+    if "A" in text:
+        text = _GLUED_ARTICLE.sub("A ", text)
     lower = text.lower()
     has_digits = _DIGIT.search(text) is not None
     if "+" in text:
@@ -221,7 +224,7 @@ _SIGNS: tuple[_Rule, ...] = (
     ("~≈", re.compile(r"[~≈] ?(?=(?:[A-Z]{3} ?|[$€£¥])?\d)"), " approximately "),
     ("^", _POWER, _scaled),
     ("^", re.compile(r"(?<=\d)\^(?=-?\d)"), " power "),
-    _rule("°", r"° ?(?![cf](?!\w))", " degree "),
+    _rule("°", r"°(?! ?[cf](?!\w)) ?", " degree "),
 )
 #: The same, for rates.
 _RATES: tuple[_Rule, ...] = (
@@ -351,7 +354,7 @@ def _joined_code(match: re.Match[str]) -> str:
         return code if int(turned) % 97 == 1 else match[0]
     digits = [10 if char == "X" else int(char) for char in code]
     if len(code) == len("0306406152"):
-        is_grouped = match[1].count("-") + match[1].count(" ") == 3  # noqa: PLR2004
+        is_grouped = 3 in (match[1].count("-"), match[1].count(" "))  # noqa: PLR2004
         is_isbn = sum(digit * (10 - i) for i, digit in enumerate(digits)) % 11 == 0
         return code if is_isbn and (is_labelled or is_grouped) else match[0]
     if len(code) == len("9783161484100") and code.startswith(("978", "979")):

@@ -95,7 +95,7 @@ class Prepared:
                 word = synonyms.get(word, word)
                 if addresses and word == _ADDRESS_SIGN:
                     word = "=" + addresses.pop(0)
-                elif written in TWO_CASED_UNITS:
+                elif written in TWO_CASED_UNITS and text[end : end + 1] != "-":
                     word = "=" + written
             elif kind == "number":
                 word = _number(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
@@ -332,7 +332,7 @@ def _written_number(text: str) -> str:
     if clock := _CLOCK.fullmatch(text):
         seconds = 3600 * int(clock[1] or 0) + 60 * int(clock[2]) + float(clock[3])
         if clock[1] or "." in clock[3]:
-            return _value_token(seconds, "s")
+            return _value_token(seconds, "s" if seconds >= 60 else "")  # noqa: PLR2004
         return f"#={int(clock[2])}:{clock[3]}"
     return _value_token(float(text), "") if _DECIMAL.fullmatch(text) else "#=" + text
 
