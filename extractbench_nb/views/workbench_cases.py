@@ -89,7 +89,7 @@ class CaseScorer:
 
     def forget(self) -> None:
         """Forget all verdicts and answers: a metric may have been redefined."""
-        self._judge = remembering(self._asked)
+        self._judge: Judge = Remembering(self._asked)
         self._known: dict[str, Verdicts] = {}
 
     def verdicts(self, config: Mapping[str, Any]) -> Verdicts:
@@ -152,8 +152,8 @@ def _combined(rows: Sequence[tuple[Any, ...]], weights: Sequence[float]) -> tupl
     )
 
 
-class _Remembering:
-    """A judge's answers by the pair of texts; failures are kept too and raised again each time."""
+class Remembering:
+    """A judge that is asked once about each pair of texts; failures are raised again each time."""
 
     def __init__(self, judge: Judge) -> None:
         self.name = judge.name
@@ -161,39 +161,30 @@ class _Remembering:
         self._known: dict[tuple[str, str], Any] = {}
 
     def compare(self, gold: str, predicted: str) -> Any:
+        """Return what the judge answers, or what it answered before."""
         key = gold, predicted
         if key in self._known:
-            return self._kept(key, self._known[key])
+            return self._told(self._known[key])
         try:
             answer: Any = self._judge.compare(gold, predicted)
         except Exception as error:  # noqa: BLE001 - raised again each time
             answer = error
-        return (
-            self._awaited(key, answer) if inspect.isawaitable(answer) else self._kept(key, answer)
-        )
+        if inspect.isawaitable(answer):
+            return self._awaited(key, answer)
+        return self._told(self._kept(key, answer))
 
     async def _awaited(self, key: tuple[str, str], answer: Any) -> Any:
         try:
-            found = await answer
+            answer = await answer
         except Exception as error:  # noqa: BLE001 - raised again each time
-            found = error
-        return self._kept(key, found)
+            answer = error
+        return self._told(self._kept(key, answer))
 
     def _kept(self, key: tuple[str, str], answer: Any) -> Any:
-        if len(self._known) < _ANSWERS:
-            answer = self._known.setdefault(key, answer)
+        return self._known.setdefault(key, answer) if len(self._known) < _ANSWERS else answer
+
+    @staticmethod
+    def _told(answer: Any) -> Any:
         if isinstance(answer, Exception):
             raise answer
         return answer
-
-
-class _RememberingAsync(_Remembering):
-    async def compare(self, gold: str, predicted: str) -> Any:
-        found = super().compare(gold, predicted)
-        return await found if inspect.isawaitable(found) else found
-
-
-def remembering(judge: Judge) -> Judge:
-    """Wrap a judge so that it is asked once about each pair of texts."""
-    is_awaited = inspect.iscoroutinefunction(judge.compare)
-    return _RememberingAsync(judge) if is_awaited else _Remembering(judge)

@@ -13,7 +13,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.core.profile_rules import PROFILES
 from extractbench_nb.core.schema.schema_nodes import MISSING
-from extractbench_nb.views.workbench_cases import Case, CaseScorer, Verdicts, remembering
+from extractbench_nb.views.workbench_cases import Case, CaseScorer, Remembering, Verdicts
 from extractbench_nb.views.workbench_model import Cases, Tuning, read_cases
 
 
@@ -210,7 +210,7 @@ def test_a_judge_that_returns_something_to_await() -> None:
             return later()
 
     judge = Handing()
-    wrapped = remembering(judge)
+    wrapped = Remembering(judge)
     for _ in range(2):
         answer: Any = wrapped.compare("a", "b")
         if asyncio.iscoroutine(answer):
