@@ -99,7 +99,8 @@ class Node:
     ref : str or None
         The ``$ref`` that led here.
     recursive : bool
-        The node closes a cycle of references: it is unfolded only where data goes on.
+        The node closes a cycle of references, or is a reference in a schema that unfolds to more
+        than 50,000 nodes: it is unfolded only where data goes on.
     structure : frozenset of str
         JSON Pointers of the schemas that say what is below the node.
     flattened : bool

@@ -66,6 +66,14 @@ MAX_MERGED = 5_000
 CIRCLE = "refers to itself without any structure in between"
 
 
+_NOTHING: dict[str, Any] = {}
+
+
+def _nothing() -> dict[str, Any]:
+    """Return one empty dict for all parts, which nobody changes."""
+    return _NOTHING
+
+
 @dataclass(slots=True, eq=False)
 class Part:
     """One subschema as it is written, or several that apply to the same node, merged.
@@ -79,10 +87,10 @@ class Part:
 
     pointer: str
     base: str = ""
-    keywords: Mapping[str, Any] = field(default_factory=dict)
-    properties: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
-    patterns: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
-    places: dict[str, tuple[Part, ...]] = field(default_factory=dict)
+    keywords: Mapping[str, Any] = field(default_factory=_nothing)
+    properties: Mapping[str, tuple[Part, ...]] = field(default_factory=_nothing)
+    patterns: Mapping[str, tuple[Part, ...]] = field(default_factory=_nothing)
+    places: dict[str, tuple[Part, ...]] = field(default_factory=_nothing)
     structure: frozenset[str] = frozenset()
     ref: Any = None
     all_of: tuple[Part, ...] = ()
@@ -182,6 +190,8 @@ class Subschemas:
                 keywords["enum"] = Choices(keywords["enum"])
             if isinstance(keywords.get("required"), bool):  # up to draft 4; the parent reads it
                 part.says_required = keywords.pop("required")
+            if not inside:
+                continue
             part.all_of = inside.get("allOf", ())
             part.properties = inside.get("properties", part.properties)
             part.patterns = inside.get("patternProperties", part.patterns)
