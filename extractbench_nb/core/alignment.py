@@ -54,7 +54,7 @@ CANDIDATES = 30
 #: Pairs of items without equal keys up to which all of their keys are compared.
 KEY_PAIRS = 10_000
 #: Candidates less alike than this are not worth a comparison.
-HOPELESS = 0.1
+HOPELESS = 0.2
 #: What a pair is worth that takes part although it has nothing in common.
 _TINY = 1e-9
 
@@ -221,7 +221,8 @@ class OptimalAligner(ItemComparer):
 
     def _cost(self, node: Node, one: list[Any], two: list[Any]) -> float:
         """Return the comparisons of scalars that comparing all pairs of items takes."""
-        return _comparisons(node, _leaves(one, self._counts), _leaves(two, self._counts))
+        ours, theirs = (_leaves(side, self._counts) for side in (one, two))
+        return max(len(one) * len(two), _comparisons(node, ours, theirs))
 
     def _solve_exactly(self, node: Node, one: list[Any], two: list[Any], least: float) -> Pairs:
         """Solve on what pairs are worth at most, until all chosen pairs have been compared."""
@@ -271,9 +272,8 @@ class OptimalAligner(ItemComparer):
             return matched + [(ours[a], theirs[b]) for a, b in found]
         a_pair = self._cost(node, one, two) / similar.size
         spent = a_pair * min(len(rest), len(others))
-        count = (
-            min(SECOND_LOOK, int(SECOND_LOOK_COMPARISONS / spent)) if a_pair <= LARGE_PAIR else 0
-        )
+        most = min(SECOND_LOOK, len(rest), len(others))
+        count = min(most, round(SECOND_LOOK_COMPARISONS / spent)) if a_pair <= LARGE_PAIR else 0
         candidates = _candidates(similar[np.ix_(ours, theirs)], count)
         # the estimate does not know of accepted alternatives
         known = [a for a, item in enumerate(rest) if self.scorer.accepted.of_scalars(item)]
@@ -319,15 +319,13 @@ def _worth(score: float, matched: bool, bonus: float, least: float) -> float:
 
 
 def _candidates(similar: Matrix, count: int) -> Pairs:
-    """Return the likeliest partners of every item of both sides."""
-    found: set[tuple[int, int]] = set()
-    for part, is_turned in ((similar, False), (similar.T, True)):
-        few = min(count, part.shape[1])
-        best = np.argpartition(-part, few - 1, axis=1)[:, :few] if few else np.empty((0, 0), int)
-        for row, columns in enumerate(best.tolist()):
-            chosen = (c for c in columns if part[row, c] >= HOPELESS)
-            found.update((c, row) if is_turned else (row, c) for c in chosen)
-    return sorted(found)
+    """Return the likeliest partners of each item of the shorter side."""
+    is_tall = similar.shape[0] > similar.shape[1]
+    part = similar.T if is_tall else similar
+    best = np.argpartition(-part, count - 1, axis=1)[:, :count] if count else np.empty((0, 0))
+    pairs = [(row, c) for row, some in enumerate(best.tolist()) for c in some]
+    likely = [(row, c) for row, c in pairs if part[row, c] >= HOPELESS]
+    return [(c, row) for row, c in likely] if is_tall else likely
 
 
 # --- the items of one side -----------------------------------------------------------------------
