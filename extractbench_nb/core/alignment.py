@@ -181,37 +181,36 @@ class OptimalAligner(ItemComparer):
             worth = np.zeros(passes.shape)
             for a, b in np.argwhere(passes).tolist():
                 score, matched = self.compare(node, ours.items[mine[a]], theirs.items[other[b]])
-                worth[a, b] = len(passes) + _worth(score, matched, 1, 0.0)
+                worth[a, b] = 2 * passes.size + _worth(score, matched, 1, 0.0)
             return [(mine[a], other[b]) for a, b in solve(worth)]
 
-        found = []
+        found: Pairs = []
         for mine, other in same.values():
             if mine and other:
                 found += paired(mine, other, np.ones((len(mine), len(other)), np.bool_))
         done = {i for i, _ in found}, {j for _, j in found}
         mine, other = (
-            [at for at in some if at not in d] for some, d in zip(keys, done, strict=True)
+            [item for item in some if item not in d] for some, d in zip(keys, done, strict=True)
         )
-        if not mine or not other:
-            return found
         passes = np.ones((len(mine), len(other)), np.bool_)
-        for position, (_, at) in enumerate(fields):
-            columns = Column(at), Column(at)
-            for column, some, side in zip(columns, (mine, other), keys, strict=True):
-                for row, item in enumerate(some):
-                    column.add(row, side[item][position])
-            grid = np.ix_(*(_positions(c, n) for c, n in zip(columns, passes.shape, strict=True)))
-            values = [column.values for column in columns]
-            if passes.size <= KEY_PAIRS:
-                likely = np.array(
-                    [[self._point(at, g, p)[1] for p in values[1]] for g in values[0]]
-                )
-            else:
-                likely = columns[0].compare(columns[1])[1]
-                for a, b in np.argwhere(likely).tolist():
-                    likely[a, b] = self._point(at, values[0][a], values[1][b])[1]
-            passes &= likely[grid]
+        for position, (_, at) in enumerate(fields if mine and other else ()):
+            values = ([side[item][position] for item in some] for side, some in
+                      zip(keys, (mine, other), strict=True))  # fmt: skip
+            passes &= self._passing(at, *values)
         return found + paired(mine, other, passes)
+
+    def _passing(self, node: Node, gold: list[Any], predicted: list[Any]) -> Flags:
+        """Return which pairs of values pass by the metrics of a field; of many, of likely ones."""
+        ours, theirs = Column(node), Column(node)
+        for column, values in ((ours, gold), (theirs, predicted)):
+            for row, value in enumerate(values):
+                column.add(row, value)
+        passes = np.ones((len(ours.values), len(theirs.values)), np.bool_)
+        if passes.size > KEY_PAIRS:
+            passes = ours.compare(theirs)[1]
+        for a, b in np.argwhere(passes).tolist():
+            passes[a, b] = self._point(node, ours.values[a], theirs.values[b])[1]
+        return passes[np.ix_(_positions(ours, len(gold)), _positions(theirs, len(predicted)))]
 
     def _side(self, items: Sequence[Any]) -> Side:
         side = self._sides.get(id(items))
@@ -573,6 +572,8 @@ def _solve_greedily(node: Node, one: list[Any], two: list[Any]) -> Pairs:
 
 def solve(worth: NDArray[Any]) -> Pairs:
     """Solve the assignment problem; pairs that are worth nothing take no part."""
+    if not worth.size:
+        return []
     rows, columns = _solver()(worth, True)
     kept = worth[rows, columns] > 0.0
     return list(zip(rows[kept].tolist(), columns[kept].tolist(), strict=True))

@@ -99,8 +99,8 @@ def _caveats(ev: Evaluation) -> list[str]:
         if broken := int(rules[f"outcome_{side}"].eq("broken").sum()):
             parts.append(f"{plural(broken, 'rule')} broken by {name}")
     pairs = zip(rules["outcome_gold"], rules["outcome_predicted"], strict=True)
-    if errors := sum("error" in pair for pair in pairs):
-        parts.append(f"{plural(errors, 'rule')} without a verdict")
+    if failed := sum("error" in pair for pair in pairs):
+        parts.append(f"{plural(failed, 'rule')} without a verdict")
     return [*lines, ", ".join(parts) + "; .rules has them"] if parts else lines
 
 
