@@ -193,10 +193,10 @@ class OptimalAligner(ItemComparer):
             [item for item in some if item not in d] for some, d in zip(keys, done, strict=True)
         )
         passes = np.ones((len(mine), len(other)), np.bool_)
-        for position, (_, at) in enumerate(fields if mine and other else ()):
+        for position, (_, field) in enumerate(fields if mine and other else ()):
             values = ([side[item][position] for item in some] for side, some in
                       zip(keys, (mine, other), strict=True))  # fmt: skip
-            passes &= self._passing(at, *values)
+            passes &= self._passing(field, *values)
         return found + paired(mine, other, passes)
 
     def _passing(self, node: Node, gold: list[Any], predicted: list[Any]) -> Flags:
