@@ -63,6 +63,21 @@ def test_an_error_of_litellm_is_one_short_line(monkeypatch: pytest.MonkeyPatch) 
     assert lengths == [20_000]
 
 
+@pytest.mark.parametrize(
+    "name, status, reason",
+    [
+        ("ContextWindowExceededError", 400, "context_window"),
+        ("BadRequestError", 400, "bad_request"),
+        ("RateLimitError", 429, "rate_limit"),
+        ("APIConnectionError", None, "model_failed"),
+    ],
+)
+def test_the_reason_of_an_error_of_litellm(name: str, status: int | None, reason: str) -> None:
+    error = type(name, (RaisedError,), {})("too much", status_code=status)
+    failure = failure_of_error(error)
+    assert (failure.reason, failure.problem) == (reason, "too much")
+
+
 def test_waits_double_with_jitter_and_heed_the_provider() -> None:
     usual, patient = Failure("x", "x"), Failure("x", "x", retry_after=30.0)
     for number, least in ((1, 1), (2, 2), (3, 4), (4, 8)):
