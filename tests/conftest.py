@@ -30,6 +30,17 @@ def pytest_collection() -> Iterator[None]:
         gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def registry() -> Iterator[None]:
+    """Forget the metrics that a test registers."""
+    from extractbench_nb.core import REGISTRY
+
+    before = dict(REGISTRY.entries)
+    yield
+    REGISTRY.entries.clear()
+    REGISTRY.entries.update(before)
+
+
 @pytest.fixture
 def own_rules() -> Iterator[dict[str, Any]]:
     """The registry of cross-field rules, empty; the test's own rules are removed afterwards."""

@@ -141,14 +141,16 @@ class OptimalAligner(ItemComparer):
         equal = equal_pairs(ours, theirs, left, right)
         if len(equal) == min(len(left), len(right)):
             return equal
+        preferred: Pairs = []
         if _comparisons(node, ours.leaves, theirs.leaves) <= EXACT:
-            equal = []
+            rows, columns = ({at: n for n, at in enumerate(some)} for some in (left, right))
+            preferred, equal = [(rows[i], columns[j]) for i, j in equal], []
         else:
             left, right = unpaired(equal, ours, theirs, left, right)
         one, two = [ours.items[i] for i in left], [theirs.items[j] for j in right]
         pairs = len(one) * len(two)
         if self._cost(node, one, two) <= EXACT:
-            found = self._solve_exactly(node, one, two, least)
+            found = self._solve_exactly(node, one, two, least, preferred)
         elif pairs > DENSE_PAIRS:
             found = _solve_greedily(node, one, two)
         else:
@@ -223,8 +225,13 @@ class OptimalAligner(ItemComparer):
         ours, theirs = (_leaves(side, self._counts) for side in (one, two))
         return max(len(one) * len(two), _comparisons(node, ours, theirs))
 
-    def _solve_exactly(self, node: Node, one: list[Any], two: list[Any], least: float) -> Pairs:
-        """Solve on what pairs are worth at most, until all chosen pairs have been compared."""
+    def _solve_exactly(
+        self, node: Node, one: list[Any], two: list[Any], least: float, preferred: Pairs
+    ) -> Pairs:
+        """Solve on what pairs are worth at most, until all chosen pairs have been compared.
+
+        Of equal solutions the one with most of the preferred pairs, those of equal items, is taken.
+        """
         worth = np.empty((len(one), len(two)))
         is_bound = np.zeros(worth.shape, np.bool_)
         bonus = _bonus(worth)
@@ -232,6 +239,8 @@ class OptimalAligner(ItemComparer):
             for b, predicted in enumerate(two):
                 (score, matched), is_bound[a, b] = self.at_most(node, gold, predicted)
                 worth[a, b] = _worth(score, matched, bonus, least)
+        for pair in preferred:
+            worth[pair] += _TINY * (worth[pair] > 0.0)
         while True:
             pairs = solve(worth)
             compared = [(a, b) for a, b in pairs if is_bound[a, b] and worth[a, b] > 0.0]
@@ -267,7 +276,7 @@ class OptimalAligner(ItemComparer):
             return matched
         rest, others = [one[a] for a in ours], [two[b] for b in theirs]
         if self._cost(node, rest, others) <= EXACT:
-            found = self._solve_exactly(node, rest, others, least)
+            found = self._solve_exactly(node, rest, others, least, [])
             return matched + [(ours[a], theirs[b]) for a, b in found]
         a_pair = self._cost(node, one, two) / similar.size
         spent = a_pair * min(len(rest), len(others))
@@ -280,7 +289,7 @@ class OptimalAligner(ItemComparer):
             candidates += [(a, b) for a in known for b in range(len(others))]
         place = {i: a for a, i in enumerate(ours)}, {j: b for b, j in enumerate(theirs)}
         candidates += [(place[0][i], place[1][j]) for i, j in set(pairs) - set(matched)]
-        worth = np.zeros((len(rest), len(others)))
+        worth = np.full((len(rest), len(others)), _TINY if least <= 0.0 else 0.0)
         self._put(worth, node, rest, others, candidates, least)
         return matched + [(ours[a], theirs[b]) for a, b in solve(worth)]
 

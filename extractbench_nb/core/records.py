@@ -11,7 +11,7 @@ from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, Unusable, state_of
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, point_score
 from extractbench_nb.core.similarity import array_score, map_items, pass_threshold
-from extractbench_nb.core.values.json_values import SCALARS, bracketed
+from extractbench_nb.core.values.json_values import SCALARS, bracketed, json_type
 
 
 class Paths(NamedTuple):
@@ -206,11 +206,21 @@ def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile)
         reason, reasoning = "judge_error_in_items", _unresolved_text(unresolved, len(array.pairs))
     elif matched == gold == predicted:
         reason = "all_matched"
-    elif any(p.reason == "gold_type_mismatch" and p.status != "matched" for p in array.pairs):
+    elif _has_other_types(array):
         reason = "gold_type_mismatch"
     return open_verdict._replace(
         score=score, passed=passed, outcome=outcome, reason=reason, reasoning=reasoning
     )
+
+
+def _has_other_types(array: ArrayRecord) -> bool:
+    """Whether gold has items of a type that the schema does not have, and that cannot match."""
+    types = array.node.children.items.types if array.node.children.items is not None else ()
+    mine = {json_type(item) for item in array.gold_items}
+    faults = mine - set(types) if types else set()
+    others = {json_type(item) for item in array.predicted_items}
+    containers = {"object", "array"}
+    return any(a != b and {a, b} & containers for a in faults for b in others)
 
 
 def _unresolved_text(unresolved: Sequence[Pair], pairs: int) -> str:

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.runs.results import Evaluations
 
 FRAMES = ("fields", "arrays", "matches", "judge_calls", "summary", "by_run", "missing")
@@ -29,15 +28,6 @@ GOLD = {
     "note": None,
     "lines": [{"item": "Envelope", "count": 2}, {"item": "Folder", "count": 3}],
 }
-
-
-@pytest.fixture(autouse=True)
-def registry() -> Iterator[None]:
-    """Forget the metrics that a test registers."""
-    before = dict(REGISTRY.entries)
-    yield
-    REGISTRY.entries.clear()
-    REGISTRY.entries.update(before)
 
 
 @pytest.fixture(scope="session")

@@ -253,6 +253,7 @@ def test_metrics_of_the_main_module(tmp_path):
 # --- what goes wrong ---------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:metric 'own' replaces")
 def test_a_worker_that_dies_is_told_and_finished_work_stays(frame_of, tmp_path):
     @metric("own")
     def own(gold, predicted):

@@ -294,6 +294,7 @@ def test_documents_and_runs_are_added(three, calls, same, tmp_path):
     same(evaluate_runs(three, progress=False, resume=tmp_path), whole)
 
 
+@pytest.mark.filterwarnings("ignore:metric 'own' replaces")
 def test_schemas_with_other_metrics_may_be_added(three, calls, tmp_path):
     evaluate_runs(three, progress=False, save_to=tmp_path)
     metric("other")(lambda gold, predicted: True)
@@ -351,6 +352,7 @@ def test_a_batch_is_not_overwritten(three, calls, tmp_path):
         evaluate_runs(three, progress=False, resume=tmp_path / "b")
 
 
+@pytest.mark.filterwarnings("ignore:metric 'own' replaces")
 def test_one_process_at_a_time(three, calls, tmp_path):
     seen = []
 

@@ -248,7 +248,7 @@ def parse_config(
         specs = [_named(value["preset"], f"{pointer}/preset", catalogue)]
     else:
         entry = {k: v for k, v in value.items() if k not in ("accepted", "aggregation_weight")}
-        specs = [_spec(entry or value, pointer, catalogue)]
+        specs = [_spec(entry if "metric_id" in entry else value, pointer, catalogue)]
     return NodeConfig(tuple(specs), weight, accepted)
 
 

@@ -69,7 +69,7 @@ def test_other_views_take_it() -> None:
     ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.judges.LLMAligner(Silent()))
     assert "said nothing" in repr(ev)
     assert "none judged" in repr(ev)
-    assert "no field was judged" in ev._repr_html_()
+    assert "none judged" in ev._repr_html_()
     assert "matched completely" not in ev._repr_html_()
     view = xb.show(ev)
     view.selected_row = "$.works"
