@@ -401,7 +401,7 @@ def refuse_mistakes(schema: Schema, gold: Any) -> None:
     is_list = isinstance(gold, list) and bool(gold) and all(isinstance(g, dict) for g in gold)
     if is_list and root.kind == "object":
         raise InputError(
-            f"gold is a list of {plural(len(gold), 'object')}, but the schema describes one object; "
+            f"gold is a list of {plural(len(gold), 'object')}, the schema describes one object; "
             "evaluate takes one document, evaluate_runs takes many"
         )
 
