@@ -158,7 +158,20 @@ class OptimalAligner(ItemComparer):
         return equal + [(left[a], right[b]) for a, b in found]
 
     def by_key(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
-        """Return the pairs of an alignment that was made whose items have equal keys."""
+        """Return the pairs of an alignment that was made whose items have equal keys.
+
+        Parameters
+        ----------
+        node : Node
+            The array.
+        gold, predicted : sequence of object
+            Its items: the same objects that were aligned.
+
+        Returns
+        -------
+        list of tuple of int
+            Indices of gold and predicted items; empty where the array has no ``key``.
+        """
         return self._by_key.get((node, id(gold), id(predicted)), [])
 
     def _equal_keys(

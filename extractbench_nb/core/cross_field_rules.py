@@ -108,14 +108,36 @@ class Rule:
         return ", ".join(self.applies_to) or "*"
 
     def is_for(self, names: Iterable[str]) -> bool:
-        """Say whether a name of a schema (id, title, ``$id``) equals or matches a pattern."""
+        """Say whether the rule applies to a schema.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of the schema: id, title, ``$id``. Case is ignored.
+
+        Returns
+        -------
+        bool
+            True if a name equals or matches a pattern of `applies_to`, or if there are no patterns.
+        """
         folded = [name.casefold() for name in names]
         patterns = [pattern.casefold() for pattern in self.applies_to]
         matching = (n == p or fnmatchcase(n, p) for n in folded for p in patterns)
         return not patterns or any(matching)
 
     def check(self, document: Any) -> RuleOutcome:
-        """Run the rule on a copy of a document; nothing that the function does raises."""
+        """Run the rule on a copy of a document; nothing that the function does raises.
+
+        Parameters
+        ----------
+        document : object
+            A JSON value.
+
+        Returns
+        -------
+        RuleOutcome
+            Its outcome, paths and message.
+        """
         paths: list[str] = []
         try:
             result = self.function(private_copy(document))
@@ -136,7 +158,20 @@ class Rule:
             return RuleOutcome("error", tuple(dict.fromkeys(paths)), message)
 
     def row(self, gold: RuleOutcome, predicted: RuleOutcome | None) -> tuple[Any, ...]:
-        """Return the values of `RULE_COLUMNS`; `predicted` is None without a document."""
+        """Return a row of ``rules`` for the outcomes of this rule.
+
+        Parameters
+        ----------
+        gold : RuleOutcome
+            The outcome on gold.
+        predicted : RuleOutcome or None
+            The outcome on the prediction; None without a document.
+
+        Returns
+        -------
+        tuple
+            The values of `RULE_COLUMNS`.
+        """
         outcome, paths, _ = predicted or (None, (), None)
         messages = [
             f"{side}: {found.message}" if found.outcome == "error" else found.message
