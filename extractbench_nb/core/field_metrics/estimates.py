@@ -67,7 +67,8 @@ def near_numbers(
     margin = np.full_like(left, params.get("tolerance", 0.001))
     if params.get("mode", "relative") == "relative":
         margin *= np.abs(left)
-    near = np.abs(left[:, None] - right) <= margin[:, None] * (1 + 1e-9)
+    margin *= 1 + 1e-9
+    near = ((left - margin)[:, None] <= right) & (right <= (left + margin)[:, None])
     return near, near
 
 
