@@ -60,7 +60,7 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "core/field_metrics/estimates.py",
             "judges/model_aligner.py",
         ),
-        ("engine", "judges/llm/test_aligning.py", "evaluation/test_[su]*.py", "parity"),
+        ("engine", "judges/llm/test_aligning.py", "evaluation/test_[ksu]*.py", "parity"),
     ),
     "metrics": (
         (
