@@ -103,3 +103,19 @@ def test_chunks_of_a_huge_array_choose_the_same(monkeypatch):
         assert 10 <= i < 30 or not one or max(one.values()) < 1.5
         if 10 <= i < 30:
             assert next(iter(one)) == next(iter(two)) == i - 10
+
+
+def test_an_item_that_is_like_none_gets_those_at_its_position():
+    node = parse_schema({"type": "array", "items": {"type": "string"}}).root.children.items
+    gold, predicted = (list(letters) for letters in ("abcdefghij", "0123456789"))
+    found = likely_partners(node, gold, predicted, 3)
+    assert [list(row) for row in found] == [
+        [max(0, min(place - 1, 7)) + k for k in range(3)] for place in range(10)
+    ]
+
+
+def test_a_batch_is_filled_up_to_its_limits():
+    gold = predicted = {0: 1, 1: 1}
+    partners = {0: {0: 1.0}, 1: {1: 1.0}}
+    for tokens, items, count in ((4, 4, 1), (3, 4, 2), (4, 3, 2)):
+        assert len(batches(gold, predicted, partners, Limits(tokens, items, 2))) == count
