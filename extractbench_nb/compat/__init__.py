@@ -1,11 +1,7 @@
 """The API of extract-bench's README over this package's engine, under profile ``paper``.
 
 A script runs after replacing ``extract_bench`` by ``extractbench_nb.compat``, also in a notebook.
-These import paths exist:
-
-- ``extractbench_nb.compat``: ReportBuilder, ReportConfig, StructuredEvaluator,
-  StructuredEvaluatorConfig, global_metric_registry; BaseMetric, MetricConfig, MetricResult;
-- ``extractbench_nb.compat.evaluation.metrics``: BaseMetric, MetricResult.
+The import path ``extractbench_nb.compat.evaluation.metrics`` (BaseMetric, MetricResult) exists too.
 
 `read_report` reads the ``report.json`` of extract-bench 0.1.0, whose rules differ: see the guide
 "Come from extract-bench".

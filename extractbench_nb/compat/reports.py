@@ -78,8 +78,7 @@ class ReportConfig:
         folder: object = self.output_dir
         if isinstance(folder, str) and folder:
             object.__setattr__(self, "output_dir", Path(folder))
-        problems = list(self._problems())
-        if problems:
+        if problems := list(self._problems()):
             raise InputError("ReportConfig: " + "; ".join(problems))
 
     def _problems(self) -> Iterator[str]:
