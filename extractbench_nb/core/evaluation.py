@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import is_dataclass
 from datetime import date, timedelta
@@ -39,6 +40,7 @@ from extractbench_nb.core.traversal import (
 )
 from extractbench_nb.core.values.json_values import (
     Unreadable,
+    file_hint,
     json_type,
     member,
     parser_problem,
@@ -114,6 +116,11 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
         the schema; a prediction holds a dataclass, a file cannot be read, or an option is
         unknown. Or an alternative is for a path that is neither a scalar nor an array item of gold,
         or of a type that neither the schema nor gold has there.
+
+    Warns
+    -----
+    UserWarning
+        `predicted` is text that is not JSON but looks like the name of a JSON file.
 
     See Also
     --------
@@ -205,6 +212,9 @@ class Run:
         levels = refuse_non_json(self.gold)
         refuse_mistakes(self.schema, self.gold)
         self.predicted, self.problem = read_predicted(predicted)
+        if self.problem is not None and not checked and file_hint(str(self.predicted)):
+            # told at the line that calls `evaluate`
+            warnings.warn(f"predicted: {self.problem}", stacklevel=3)
         self.notes: list[Note] = []
         chosen = choose_judge(judge)
         predicted_levels = 0

@@ -294,7 +294,9 @@ def test_a_document_that_is_deep_where_nothing_is_compared(levels: int, profile:
 @pytest.mark.parametrize("name", ["pred.json", "C:/data/PRED.JSON", "notes.txt"])
 def test_a_file_name_given_as_text_gets_a_hint(name: str) -> None:
     hint = "a str is JSON text; for a file pass pathlib.Path"
-    assert hint in xb.evaluate(obj(a=STRING), {}, name).fields.loc[0, "reasoning"]
+    with pytest.warns(UserWarning, match=hint):
+        ev = xb.evaluate(obj(a=STRING), {}, name)
+    assert hint in ev.fields.loc[0, "reasoning"]
     with pytest.raises(xb.InputError, match=hint):
         xb.evaluate(obj(a=STRING), name, {})
 
