@@ -126,8 +126,7 @@ class OptimalAligner(ItemComparer):
         if array.params_of("array_llm").get("key"):
             found = self._equal_keys(array, node, ours, theirs, left, right)
             self._by_key[array, id(gold), id(predicted)] = found
-            left = [i for i in left if i not in {i for i, _ in found}]
-            right = [j for j in right if j not in {j for _, j in found}]
+            left, right = _without(found, left, right)
             return found + self._by_similarity(array, node, ours, theirs, left, right)
         return self._by_similarity(array, node, ours, theirs, left, right)
 
@@ -203,10 +202,7 @@ class OptimalAligner(ItemComparer):
         for mine, other in same.values():
             if mine and other:
                 found += paired(mine, other, np.ones((len(mine), len(other)), np.bool_))
-        done = {i for i, _ in found}, {j for _, j in found}
-        mine, other = (
-            [item for item in some if item not in d] for some, d in zip(keys, done, strict=True)
-        )
+        mine, other = _without(found, *keys)
         passes = np.ones((len(mine), len(other)), np.bool_)
         for position, (_, field) in enumerate(fields if mine and other else ()):
             values = ([side[item][position] for item in some] for side, some in
@@ -387,6 +383,14 @@ def equal_pairs(ours: Side, theirs: Side, left: list[int], right: list[int]) -> 
     return [(i, waiting[k].pop()) for i in left if waiting.get(k := ours.keys[i])]
 
 
+def _without(
+    pairs: Pairs, left: Iterable[int], right: Iterable[int]
+) -> tuple[list[int], list[int]]:
+    """Return the indices of both sides that are in no pair."""
+    done = {i for i, _ in pairs}, {j for _, j in pairs}
+    return [i for i in left if i not in done[0]], [j for j in right if j not in done[1]]
+
+
 def unpaired(
     equal: Pairs, ours: Side, theirs: Side, left: list[int], right: list[int]
 ) -> tuple[list[int], list[int]]:
@@ -395,9 +399,7 @@ def unpaired(
     Of equal items among them, no more are kept than can find a partner (models that loop repeat one
     item).
     """
-    done = {i for i, _ in equal}, {j for _, j in equal}
-    left = [i for i in left if i not in done[0]]
-    right = [j for j in right if j not in done[1]]
+    left, right = _without(equal, left, right)
     left = _at_most(len(right), left, ours)
     return left, _at_most(len(left), right, theirs)
 

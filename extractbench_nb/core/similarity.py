@@ -307,10 +307,8 @@ class ItemComparer:
     def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
         """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
         if isinstance(verdict, Pending):  # a metric of the user's: the similarity of the texts
-            score, spec = (
-                text_similarity(json_text(gold), json_text(predicted)),
-                verdict.metric.spec,
-            )
+            spec = verdict.metric.spec
+            score = text_similarity(json_text(gold), json_text(predicted))
             return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
         if verdict.outcome != ALIGNED:
             return verdict

@@ -109,7 +109,7 @@ def align_texts(a: str, b: str) -> pd.DataFrame:
     -----
     The paper aligns the text of a PDF with that of the XML of the same article in this way (section
     4 of "PubTables-1M", 2022); it does not state its scores. This function takes nine bytes per
-    pair of characters, and about a second for texts of 10,000 characters.
+    pair of characters, and about three seconds for texts of 10,000 characters.
 
     Examples
     --------

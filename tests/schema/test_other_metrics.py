@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -50,14 +49,6 @@ SCHEMA: dict[str, Any] = {
     },
 }
 TOLERANT = {"metric_id": "number_tolerance", "params": {"tolerance": 0.5}}
-
-
-@pytest.fixture(autouse=True)
-def registry() -> Iterator[None]:
-    before = dict(REGISTRY.entries)
-    yield
-    REGISTRY.entries.clear()
-    REGISTRY.entries.update(before)
 
 
 def metrics_of(schema: Any) -> dict[str, str]:
