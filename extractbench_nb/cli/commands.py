@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,7 +30,6 @@ from extractbench_nb.cli.output import (
 from extractbench_nb.core import Evaluation
 from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError
-from extractbench_nb.runs import UNITS
 from extractbench_nb.support.wording import cut, plural
 
 if TYPE_CHECKING:
@@ -76,15 +75,11 @@ def _document_files(command: _Function) -> _Function:
     return command
 
 
-#: Entries of a summary that are counts.
-_COUNTED = set(Evaluation.spec("summary").names) - {*UNITS, "llm_cost_usd"}
+_MEANS = ["pass_rate", "overall_score", "field_score"]
 
 
-def _counts_and_scores(summary: Mapping[Any, Any] | pd.Series) -> dict[str, Any]:
-    """Write entries of a summary: counts as integers, scores as they are."""
-    values = {str(name): plain(value) for name, value in summary.items()}
-    counts = {n: int(v) for n, v in values.items() if n in _COUNTED and v is not None}
-    return values | counts
+def _plain_values(summary: pd.Series) -> dict[str, Any]:
+    return {str(name): plain(value) for name, value in summary.items()}
 
 
 # --- one document -----------------------------------------------------------------------------
@@ -101,9 +96,16 @@ _FAILURE = ("path", "outcome", "gold", "predicted")
     "--fail-under",
     type=click.FloatRange(0, 1),
     metavar="SCORE",
-    help="Exit with 1 if overall_score is below SCORE, or if no field is scored.",
+    help="Exit with 1 if the measure is below SCORE, or if no field is scored.",
 )
-def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
+@click.option(
+    "--measure",
+    type=click.Choice(_MEANS),
+    default=_MEANS[0],
+    show_default=True,
+    help="The score that --fail-under checks.",
+)
+def evaluate(*, as_json: bool, fail_under: float | None, measure: str, **inputs: Any) -> None:
     """Score one document.
 
     Compares PREDICTED with GOLD by the metrics that SCHEMA declares, and prints scores and wrong
@@ -113,7 +115,7 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
     if as_json:
         frames = {name: records(getattr(ev, name)) for name in ("fields", "arrays", "matches")}
         warnings = records(ev.warnings)
-        print_json({"summary": _counts_and_scores(ev.summary), **frames, "warnings": warnings})
+        print_json({"summary": _plain_values(ev.summary), **frames, "warnings": warnings})
     else:
         print_text(ev.scores_text())
         if ev.inputs.problem is not None:
@@ -126,9 +128,10 @@ def evaluate(*, as_json: bool, fail_under: float | None, **inputs: Any) -> None:
     if fail_under is not None:
         if not ev.summary["evaluated"]:
             raise InputError("no field is scored, so there is no score to check")
-        score = float(ev.summary["overall_score"])
+        score = ev.summary[measure]
         if score < fail_under:
-            raise InputError(f"overall_score is {score:.4f}, below {fail_under:g}")
+            profile = ev.meta["profile"]
+            raise InputError(f"{measure} ({profile}) is {score:.4f}, below {fail_under:g}")
 
 
 @commands.command()
@@ -155,7 +158,7 @@ def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> N
     built = builder.from_evaluation(_evaluated(**inputs))
     folder = builder.save(built)
     if as_json:
-        print_json({"folder": str(folder), "summary": _counts_and_scores(built.evaluation.summary)})
+        print_json({"folder": str(folder), "summary": _plain_values(built.evaluation.summary)})
     else:
         print_text(str(folder))
 
@@ -172,10 +175,11 @@ def _evaluated(schema: Path, gold: Path, predicted: Path, profile: str, judge: s
 def _print_arrays(ev: Evaluation) -> None:
     """Print the arrays with missed or spurious items, and those without an alignment."""
     arrays = ev.arrays
-    unmatched = arrays["missed"] + arrays["spurious"]
+    unmatched = arrays["differing"] + arrays["missed"] + arrays["spurious"]
     differ = arrays[unmatched.isna() | (unmatched > 0)]
     for a in differ.head(_MOST).itertuples():
-        counts = f"{a.matched} of {a.gold_items} matched, {a.missed} missed, {a.spurious} spurious"
+        counts = f"{a.matched} of {a.gold_items} matched, {a.differing} differing, "
+        counts += f"{a.missed} missed, {a.spurious} spurious"
         if not isinstance(a.matched, Integral):  # without an alignment, counts are missing
             counts = f"{a.gold_items} and {a.predicted_items} items were not aligned"
         print_text(f"  {'array':<13} {a.path}: {counts}")
@@ -199,7 +203,6 @@ def _print_failures(ev: Evaluation) -> None:
 
 #: Largest number of documents without output to name per run.
 _NAMED = 3
-_MEANS = ["overall_score", "field_score", "pass_rate"]
 _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "judge_errors"]
 
 
@@ -261,11 +264,10 @@ def batch(
     )
     by_run, missing = evs.by_run, evs.missing
     if as_json:
-        runs_json = [_counts_and_scores(row) for row in records(by_run)]
-        print_json({"runs": runs_json, "missing": records(missing)})
+        print_json({"runs": records(by_run), "missing": records(missing)})
         return
     shown = by_run[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
-    print_table(shown.astype(dict.fromkeys(_COUNTS, "int64")))
+    print_table(shown)
     for run, group in missing.groupby("run"):
         names = ", ".join(group["document"].head(_NAMED))
         names += ", ..." if len(group) > _NAMED else ""
@@ -334,9 +336,12 @@ def _summaries(folders: Iterable[Path]) -> pd.DataFrame:
     import pandas as pd
 
     from extractbench_nb.runs import load_evaluations
+    from extractbench_nb.stats import refuse_two_profiles
 
     folders = list(dict.fromkeys(folders))
-    frames = [load_evaluations(folder).summary for folder in folders]
+    batches = [load_evaluations(folder) for folder in folders]
+    refuse_two_profiles(batches)
+    frames = [found.summary for found in batches]
     summaries = pd.concat(frames, ignore_index=True)
     if summaries.duplicated(["run", "document"]).any():
         names = [folder.resolve().name for folder in folders]

@@ -129,7 +129,7 @@ def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regre
     if how["profile"] is None:
         saved = next((folder for folder in sources if (folder / "batch.json").exists()), None)
         name = None if saved is None else load_evaluations(saved).meta["profile"]
-        how["profile"] = name if name in PROFILES else "paper"
+        how["profile"] = name if name in PROFILES else "strict"
     for side, folder in enumerate(sources):
         if not folder.is_dir() or (folder / "batch.json").exists():
             continue

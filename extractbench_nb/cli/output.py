@@ -53,7 +53,7 @@ judge_option = click.option(
 profile_option = click.option(
     "--profile",
     type=click.Choice(list(PROFILES)),
-    default="paper",
+    default="strict",
     show_default=True,
     help="The scoring rules; the command `profiles` shows them side by side.",
 )

@@ -36,7 +36,7 @@ _RATIOS = SUMMARY.names[: SUMMARY.names.index("score_sum")]
 _OWN = (
     Column("task", "string", "kind of table, if known", nullable=True),
     Column("language", "string", "language of query and documents, if known", nullable=True),
-    Column("outcome", "string", "whether there is a table", "evaluated, invalid"),
+    Column("valid", "bool", "whether there is a table"),
     Column("message", "string", "why there is none", nullable=True),
     Column("direct", "bool", "whether AOE's released code reads the answer as it is"),
     Column("mapped", "bool", "whether there is a table with rows, read by rules"),
@@ -169,7 +169,7 @@ class TableEvaluations(TextCard):
                     "run": run,
                     "tables": len(part),
                     "missing": int(absent.get(run, 0)),
-                    "invalid": int((part["outcome"] == "invalid").sum()),
+                    "invalid": int((~part["valid"]).sum()),
                     "task_cell_f1": of_tasks.mean(),
                     "quality": None if pd.isna(quality) else quality,
                     "llm_cost_usd": part["llm_cost_usd"].sum(skipna=False),
@@ -296,7 +296,7 @@ def _summary_row(scored: Scored) -> dict[str, Any]:
     problems = found.warnings.set_index("kind")["message"]
     return {
         **scored.labels,
-        "outcome": "evaluated" if is_table else "invalid",
+        "valid": is_table,
         "message": None if is_table else problems[problems.index.isin(FAILURES)].iloc[-1],
         **{name: meta[name] for name in ("direct", "mapped", "failure_mode")},
         "pass_rate": scores["passed"] / scores["evaluated"] if scores["evaluated"] else 0.0,

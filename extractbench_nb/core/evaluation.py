@@ -23,22 +23,22 @@ from extractbench_nb.core.accepted import Accepted, alternatives_of
 from extractbench_nb.core.evaluation_frames import NOTHING_SCORED, Note, ignored_params
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.records import ROOT, Leaf, roll_up
+from extractbench_nb.core.records import ROOT, Leaf, in_order
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.result import Evaluation, Inputs
+from extractbench_nb.core.rollup import finish, summarise
 from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.scoring import Scored, Scorer
 from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.text.offline_judge import choose_judge, judge_of_document
+from extractbench_nb.core.text.offline_judge import OfflineJudge, choose_judge, judge_of_document
 from extractbench_nb.core.traversal import (
     Aligner,
     ModelAligner,
     Traversal,
-    count_leaves,
-    invented_leaves,
 )
 from extractbench_nb.core.values.json_values import (
+    UNLABELED,
     Unreadable,
     file_hint,
     json_type,
@@ -66,7 +66,7 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     *,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
-    profile: str | Profile = "paper",
+    profile: str | Profile = "strict",
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
 ) -> Evaluation:
@@ -162,7 +162,7 @@ async def evaluate_async(  # noqa: PLR0913 - as evaluate
     *,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
-    profile: str | Profile = "paper",
+    profile: str | Profile = "strict",
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
 ) -> Evaluation:
@@ -209,13 +209,13 @@ class Run:
         self.profile = Profile.named(profile)
         self.schema = parse_schema(schema, metrics=metrics)
         self.gold = private_copy(read_document(gold, "gold"), "gold")
-        levels = refuse_non_json(self.gold)
+        self.notes: list[Note] = []
+        levels = refuse_non_json(self.gold, "gold", self.notes)
         refuse_mistakes(self.schema, self.gold)
         self.predicted, self.problem = read_predicted(predicted)
         if self.problem is not None and not checked and file_hint(str(self.predicted)):
             # told at the line that calls `evaluate`
             warnings.warn(f"predicted: {self.problem}", stacklevel=3)
-        self.notes: list[Note] = []
         chosen = choose_judge(judge)
         predicted_levels = 0
         if self.problem is None:
@@ -278,11 +278,7 @@ class Run:
     def finish(self) -> Evaluation:
         """Build the result, once no verdict is open."""
         if self.problem is None:
-            roll_up(self.traversal.arrays, self.profile)
-            if self.profile.count_array_leaves:
-                count_leaves(self.traversal)
-            if self.profile.undeclared_is_hallucination:
-                invented_leaves(self.traversal, self.schema.root, self.gold, self.predicted)
+            finish(self.traversal, self.profile)
         alignment = self.alignment
         if not isinstance(alignment, str):
             alignment = alignment.name if isinstance(alignment, ModelAligner) else "callable"
@@ -299,7 +295,23 @@ class Run:
         if not self.traversal.top.children:
             self.notes.append(NOTHING_SCORED)
         inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
-        return Evaluation(self.traversal.top.children, self.profile, inputs, meta, self.notes)
+        return Evaluation(
+            self.traversal.top.children,
+            self.profile,
+            inputs,
+            meta,
+            self.notes,
+            self._null_pass_rate,
+        )
+
+    def _null_pass_rate(self) -> float:
+        """Return the pass rate of a prediction in which everything is null; no judge is asked."""
+        scorer = Scorer(self.profile, OfflineJudge(), self.scorer.accepted)
+        walk = Traversal(scorer, "optimal")
+        walk.descend(self.schema.root, self.gold, None)
+        finish(walk, self.profile)
+        counted = [leaf for leaf in in_order(walk.top.children) if leaf.counted]
+        return float(summarise(counted, by_field=False)["pass_rate"])
 
 
 # --- options ------------------------------------------------------------------------------------
@@ -366,7 +378,7 @@ def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None 
 
     In a prediction only dataclasses and classes of models raise. Other values that are not JSON
     stay, and fail as values of a wrong type; those that a dump of a model keeps, such as dates, are
-    added to `notes`.
+    added to `notes`. In gold `UNLABELED` stands for a value, but not for an item of an array.
     """
     levels = plain_levels([document])
     if levels is not None:
@@ -382,6 +394,14 @@ def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None 
                 seen.add(id(value))
                 inner = value.items() if isinstance(value, dict) else enumerate(value)
                 stack.extend([((place, value, key), below, level + 1) for key, below in inner])
+        elif value is UNLABELED and what == "gold":
+            if place and isinstance(place[1], list):
+                raise InputError(
+                    f"gold at {_path(place)} is UNLABELED; expected the key of an object"
+                )
+            if notes is not None:
+                message = "gold does not say this value: it is not scored"
+                notes.append((what, _path(place), "unlabelled", message, None))
         elif json_type(value) == "unknown":
             name = value.name if isinstance(value, Unreadable) else type(value).__name__
             if what == "gold" or _is_record(value):
@@ -389,7 +409,12 @@ def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None 
                     f"{what} at {_path(place)} is a {name}; expected a JSON value "
                     f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
                 )
-            if notes is not None and isinstance(value, _DUMPED) and len(notes) < _MOST_NOTES:
+            if (
+                what == "predicted"
+                and notes is not None
+                and isinstance(value, _DUMPED)
+                and len(notes) < _MOST_NOTES
+            ):
                 message = f"a {name} is not a JSON value{_plain_hint(value)}"
                 notes.append((what, _path(place), "not_json", message, repr(value)))
     return deepest

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import nan
 from typing import Any
@@ -13,7 +11,7 @@ import pandas as pd
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.pairing import resolve_union, undeclared
-from extractbench_nb.core.records import ArrayRecord, Leaf, states
+from extractbench_nb.core.records import PAIRED, ArrayRecord, Leaf, in_order, states
 from extractbench_nb.core.schema.schema_nodes import (
     MISSING,
     NOWHERE,
@@ -23,7 +21,7 @@ from extractbench_nb.core.schema.schema_nodes import (
     Unusable,
 )
 from extractbench_nb.core.schema.validation import Validation
-from extractbench_nb.core.scoring import Pending, Scored, point_score
+from extractbench_nb.core.scoring import Pending, Scored
 from extractbench_nb.core.values.json_values import SCALARS, bracketed, json_text, member
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.wording import cut, one_line, plural
@@ -82,9 +80,9 @@ ARRAY_COLUMNS = FrameSpec(
         Column("gold_items", "int64", "items in gold", "0 and up"),
         Column("predicted_items", "int64", "items predicted", "0 and up"),
         Column("matched", "Int64", "pairs in which every scored field passes", "0 and up", True),
-        Column("partial", "Int64", "pairs that are alike but not matched", "0 and up", True),
-        Column("missed", "Int64", "gold items - matched", "0 and up", True),
-        Column("spurious", "Int64", "predicted items - matched", "0 and up", True),
+        Column("differing", "Int64", "pairs in which some field fails", "0 and up", True),
+        Column("missed", "Int64", "gold items without a partner", "0 and up", True),
+        Column("spurious", "Int64", "predicted items without a partner", "0 and up", True),
         Column("precision", "Float64", "matched / predicted items", "0 to 1", True),
         Column("recall", "Float64", "matched / gold items", "0 to 1", True),
         Column("f1", "Float64", "2 matched / (gold + predicted items)", "0 to 1", True),
@@ -100,7 +98,7 @@ MATCH_COLUMNS = FrameSpec(
         Column("path", "string", "instance path of the array"),
         Column("gold_index", "Int64", "place in gold", "0 and up", True),
         Column("predicted_index", "Int64", "place in the prediction", "0 and up", True),
-        Column("status", "string", "what became of it", "matched, partial, missed, spurious"),
+        Column("status", "string", "what became of it", "matched, differing, missed, spurious"),
         Column("similarity", "Float64", "mean score of the item's fields", "0 to 1", True),
         Column("failed_fields", "object", "fields that keep the pair from matching, a tuple"),
         Column("gold", "object", "gold's item", nullable=True),
@@ -118,9 +116,14 @@ SUMMARY = FrameSpec(
     "summary",
     "one value per entry",
     (
+        Column("pass_rate", "float64", "passed / evaluated, the headline", "0 to 1"),
         Column("overall_score", "float64", "mean score, an array weighs its gold items", "0 to 1"),
-        Column("field_score", "float64", "mean score, every node weighs the same", "0 to 1"),
-        Column("pass_rate", "float64", "passed / evaluated", "0 to 1"),
+        Column(
+            "field_score",
+            "float64",
+            "mean score; in strict of schema fields, each once, in paper of nodes",
+            "0 to 1",
+        ),
         Column(
             "pass_rate_judged",
             "float64",
@@ -128,18 +131,33 @@ SUMMARY = FrameSpec(
             "0 to 1",
             True,
         ),
-        Column("evaluated", "float64", "counted nodes"),
-        Column("judged", "float64", "counted nodes that got a verdict"),
-        Column("passed", "float64", "counted nodes that passed"),
-        Column("failed", "float64", "judged - passed"),
-        Column("omissions", "float64", "gold present, predicted absent"),
-        Column("hallucinations", "float64", "gold absent, predicted present"),
-        Column("structural", "float64", "predicted of a type that neither schema nor gold has"),
-        Column("judge_errors", "float64", "counted nodes without a verdict"),
+        Column(
+            "null_pass_rate",
+            "float64",
+            "pass rate of a prediction in which everything is null",
+            "0 to 1",
+        ),
+        Column("precision", "float64", "right / predicted values", "0 to 1", True),
+        Column("recall", "float64", "right / gold values", "0 to 1", True),
+        Column("f1", "float64", "2 right / (gold + predicted values)", "0 to 1", True),
+        Column("evaluated", "int64", "counted nodes", "0 and up"),
+        Column("judged", "int64", "counted nodes that got a verdict", "0 and up"),
+        Column("passed", "int64", "counted nodes that passed", "0 and up"),
+        Column("failed", "int64", "judged - passed", "0 and up"),
+        Column("omissions", "int64", "gold present, predicted absent", "0 and up"),
+        Column("hallucinations", "int64", "gold absent, predicted present", "0 and up"),
+        Column(
+            "structural",
+            "int64",
+            "predicted of a type that neither schema nor gold has",
+            "0 and up",
+        ),
+        Column("judge_errors", "int64", "counted nodes without a verdict", "0 and up"),
+        Column("unlabelled", "int64", "gold values that are `UNLABELED`, not scored", "0 and up"),
         Column(
             "gold_coverage", "float64", "share of gold's leaves that the schema declares", "0 to 1"
         ),
-        Column("llm_calls", "float64", "calls of a language model"),
+        Column("llm_calls", "int64", "calls of a language model", "0 and up"),
         Column(
             "llm_cost_usd",
             "float64",
@@ -210,27 +228,6 @@ def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
                 yield (leaf.paths.gold, leaf.node.field or "$", verdict.metric, *call, passed)
 
 
-def in_order(top: Sequence[Leaf], *, one_sided: bool = True, apart: bool = False) -> Iterator[Leaf]:
-    """Yield the records in document order: an array, then the records of its pairs.
-
-    The options say whether to enter missed and spurious items (`one_sided`), and pairs that are too
-    unlike to count (`apart`).
-    """
-    entered = {"matched", "partial"}
-    if one_sided:
-        entered |= {"missed", "spurious"}
-    if apart:
-        entered.add("apart")
-    stack = list(reversed(top))
-    while stack:
-        leaf = stack.pop()
-        yield leaf
-        if isinstance(leaf, ArrayRecord):
-            for pair in reversed(leaf.pairs):
-                if pair.status in entered:
-                    stack.extend(reversed(pair.children))
-
-
 def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
     """Return the cells of ``fields``, one row per record and metric."""
     rows = []
@@ -278,12 +275,13 @@ def array_row(a: ArrayRecord) -> tuple[Any, ...]:
     gold, predicted, matched = len(a.gold_items), len(a.predicted_items), a.matched
     counts: tuple[Any, ...] = (None,) * 7
     if not a.unaligned:
-        partial = sum(pair.status == "partial" for pair in a.pairs)
+        differing = sum(pair.status == "differing" for pair in a.pairs)
         precision = matched / predicted if predicted else None
         recall = matched / gold if gold else None
         f1 = 2 * matched / (gold + predicted) if gold or predicted else None
-        missed, spurious = gold - matched, predicted - matched
-        counts = (matched, partial, missed, spurious, precision, recall, f1)
+        paired = matched + differing
+        missed, spurious = gold - paired, predicted - paired
+        counts = (matched, differing, missed, spurious, precision, recall, f1)
     field = a.node.field or "$"
     return (a.paths.gold, field, a.counted, gold, predicted, *counts, a.score, a.passed)
 
@@ -292,7 +290,7 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of ``matches`` for one array; none where its items were not aligned."""
     if a.unaligned:
         return
-    paired = {p.gold_index: p for p in a.pairs if p.status in ("matched", "partial")}
+    paired = {p.gold_index: p for p in a.pairs if p.status in PAIRED}
     paired_predicted = {p.predicted_index for p in paired.values()}
     for i, gold in enumerate(a.gold_items):
         pair = paired.get(i)
@@ -341,58 +339,6 @@ def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
 def _named(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
     return ", ".join(repr(one_line(p, _LONGEST_NAME)) for p in paths[:_MOST_NAMED]) + more
-
-
-#: Where a node has several metrics, the first of these that occurs is the node's outcome.
-_PRECEDENCE = ("judge_error", "structural", "omission", "hallucination", "incorrect", "correct")
-
-
-def summarise(counted: Iterable[Leaf]) -> dict[str, Any]:
-    """Aggregate the counted nodes."""
-    scores, overall, passes, judged = [list[tuple[float, float]]() for _ in range(4)]
-    outcomes: Counter[str] = Counter()
-    for leaf in counted:
-        verdicts = leaf.settled
-        weight = leaf.node.weight
-        items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
-        score, passed = point_score(verdicts)
-        outcomes[node_outcome(verdicts)] += 1
-        scores.append((score or 0.0, weight))
-        overall.append((score or 0.0, weight * max(1, items)))
-        passes.append((float(bool(passed)), weight))
-        if passed is not None:
-            judged.append((float(passed), weight))
-    passed_nodes = sum(passed > 0 for passed, _ in judged)
-    return {
-        "overall_score": _mean(overall),
-        "field_score": _mean(scores),
-        "pass_rate": _mean(passes),
-        "pass_rate_judged": _mean(judged) if judged or not scores else math.nan,
-        "evaluated": len(scores),
-        "judged": len(judged),
-        "passed": passed_nodes,
-        "failed": len(judged) - passed_nodes,
-        "omissions": outcomes["omission"],
-        "hallucinations": outcomes["hallucination"],
-        "structural": outcomes["structural"],
-        "judge_errors": outcomes["judge_error"],
-    }
-
-
-def _mean(values: list[tuple[float, float]]) -> float:
-    """Return the weighted mean; the plain one if no weight is above 0, and 1 for no values."""
-    weight = sum([w for _, w in values])
-    if weight > 0:
-        return min(1.0, sum([value * w for value, w in values]) / weight)
-    return min(1.0, sum([value for value, _ in values]) / len(values)) if values else 1.0
-
-
-def node_outcome(verdicts: list[Scored]) -> str:
-    """Return the outcome of a node from those of its metrics: the gravest one."""
-    if len(verdicts) == 1:
-        return verdicts[0].outcome
-    found = {v.outcome for v in verdicts}
-    return next((o for o in _PRECEDENCE if o in found), "both_absent")
 
 
 # --- warnings -------------------------------------------------------------------------------------

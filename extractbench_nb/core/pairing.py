@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from extractbench_nb.core.schema.schema_nodes import BROKEN, MISFIT, MISSING, Node, Unusable
 from extractbench_nb.core.values.json_values import (
+    UNLABELED,
     bracketed,
     canonical_unordered,
     json_type,
@@ -43,6 +44,8 @@ def _collect(
     chose this branch of a union, or continued a recursive object. Then only predicted values are
     points; fields that are absent on both sides would count as correct.
     """
+    if gold is UNLABELED:
+        return
     if node.kind == "union":
         _collect_union(points, node, gold, predicted, suffix, asked)
         return
@@ -276,6 +279,8 @@ def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> 
             for key, inner in part.value.items():
                 child = properties.get(key) or current.children.entry(key)
                 below = ours.get(key, MISSING)
+                if below is UNLABELED and inner is not UNLABELED:
+                    continue
                 if child is None:
                     yield Part(part.path + member(str(key)), inner, below)
                 elif compared or isinstance(inner, dict | list):

@@ -1,17 +1,19 @@
-"""The records of a comparison, and roll-up: from item fields to pairs of items, to arrays."""
+"""The records of a comparison: leaves, arrays, and the pairs of their items."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, Unusable, state_of
-from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, point_score
-from extractbench_nb.core.similarity import array_score, map_items, pass_threshold
-from extractbench_nb.core.values.json_values import SCALARS, bracketed, json_type
+from extractbench_nb.core.scoring import Pending, Scored
+from extractbench_nb.core.similarity import map_items
+from extractbench_nb.core.values.json_values import bracketed
+
+#: The status of a pair of items; other items have no partner.
+PAIRED = ("matched", "differing")
 
 
 class Paths(NamedTuple):
@@ -135,102 +137,25 @@ def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
     return None, []
 
 
+def in_order(top: Sequence[Leaf], *, one_sided: bool = True, apart: bool = False) -> Iterator[Leaf]:
+    """Yield the records in document order: an array, then the records of its pairs.
+
+    The options say whether to enter missed and spurious items (`one_sided`), and pairs that are too
+    unlike to count (`apart`).
+    """
+    entered = {*PAIRED}
+    if one_sided:
+        entered |= {"missed", "spurious"}
+    if apart:
+        entered.add("apart")
+    stack = list(reversed(top))
+    while stack:
+        leaf = stack.pop()
+        yield leaf
+        if isinstance(leaf, ArrayRecord):
+            for pair in reversed(leaf.pairs):
+                if pair.status in entered:
+                    stack.extend(reversed(pair.children))
+
+
 ROOT = Paths("$")
-
-
-# --- roll-up --------------------------------------------------------------------------------------
-
-
-def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
-    """Decide pairs and arrays, innermost first."""
-    for array in reversed(arrays):
-        threshold = pass_threshold(array.node, "align_threshold", 0.5)
-        for pair in array.pairs:
-            decide_pair(pair, array, profile, threshold)
-        array.matched = sum(pair.status == "matched" for pair in array.pairs)
-        for position, verdict in enumerate(array.verdicts):
-            if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
-                array.put(position, _aligned_verdict(verdict, array, profile))
-        array.score, array.passed = point_score(array.settled)
-
-
-def record_score(record: Leaf) -> tuple[float | None, bool | None]:
-    """Return score and verdict of a record that is decided."""
-    if type(record) is ArrayRecord:
-        return record.score, record.passed
-    return point_score(record.settled)
-
-
-def decide_pair(pair: Pair, array: ArrayRecord, profile: Profile, threshold: float) -> None:
-    """Decide whether two items match, once their records are decided."""
-    total, count, unjudged, failed = 0.0, 0, 0, list(pair.failed_fields)
-    for child in pair.children:
-        score, passed = record_score(child)
-        if not passed:
-            failed.append(child.node.field)
-        if passed is None:
-            pair.unresolved = True
-            unjudged += 1
-        elif score is not None and (type(child.gold) in SCALARS or PRESENT in states(child)):
-            total += score
-            count += 1
-    if pair.similarity is None:
-        pair.similarity = total / count if count else float(not failed)
-        if array.node.flattened and count:
-            same_key = array.node.field + ".*" not in pair.failed_fields
-            pair.similarity = (pair.similarity + same_key) / 2
-    pair.failed_fields = tuple(dict.fromkeys(failed))
-    if not failed:
-        pair.status = "matched"
-    else:
-        similarity = pair.similarity
-        if unjudged and profile.count_array_leaves:
-            # a pair needs enough judged leaves before its leaves count: unjudged ones score 0 here
-            similarity = similarity * count / (count + unjudged)
-        pair.status = "partial" if similarity >= threshold or pair.is_given else "apart"
-
-
-def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile) -> Scored:
-    gold, predicted, matched = len(array.gold_items), len(array.predicted_items), array.matched
-    unresolved = [pair for pair in array.pairs if pair.unresolved]
-    may_match = matched + sum(pair.status != "matched" for pair in unresolved)
-    score = array_score(matched, gold, predicted, profile.array_score)
-    best = array_score(may_match, gold, predicted, profile.array_score)
-    threshold = pass_threshold(array.node)
-    # undecided: with the open verdicts it may pass or not; the score is what is certain
-    undecided = score < threshold <= best
-    passed = None if undecided else score >= threshold
-    outcome = "judge_error" if undecided else "correct" if passed else "incorrect"
-    reason, reasoning = "items_differ", None
-    if unresolved:
-        reason, reasoning = "judge_error_in_items", _unresolved_text(unresolved, len(array.pairs))
-    elif matched == gold == predicted:
-        reason = "all_matched"
-    elif _has_other_types(array):
-        reason = "gold_type_mismatch"
-    return open_verdict._replace(
-        score=score, passed=passed, outcome=outcome, reason=reason, reasoning=reasoning
-    )
-
-
-def _has_other_types(array: ArrayRecord) -> bool:
-    """Whether gold has items of a type that the schema does not have, and that cannot match."""
-    types = array.node.children.items.types if array.node.children.items is not None else ()
-    mine = {json_type(item) for item in array.gold_items}
-    faults = mine - set(types) if types else set()
-    others = {json_type(item) for item in array.predicted_items}
-    containers = {"object", "array"}
-    return any(a != b and {a, b} & containers for a in faults for b in others)
-
-
-def _unresolved_text(unresolved: Sequence[Pair], pairs: int) -> str:
-    errors = (
-        verdict.reasoning
-        for pair in unresolved
-        for child in pair.children
-        for verdict in child.settled
-        if verdict.outcome == "judge_error"
-    )
-    first = next(errors, None)
-    text = f"{len(unresolved)} of {pairs} aligned pairs have a field without a verdict"
-    return f"{text}, the first: {first}" if first else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,30 +32,32 @@ from extractbench_nb.core.evaluation_frames import (
     document_warnings,
     field_frame,
     field_rows,
-    in_order,
     match_frame,
     match_rows,
-    summarise,
     total_cost,
 )
 from extractbench_nb.core.frames import DescribedFrames, FrameSpec
 from extractbench_nb.core.mismatches import MISMATCH_COLUMNS, mismatch_frame
 from extractbench_nb.core.pairing import declared_share
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.records import ArrayRecord, Leaf
+from extractbench_nb.core.records import ArrayRecord, Leaf, in_order
 from extractbench_nb.core.registered import registered
+from extractbench_nb.core.rollup import summarise
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.values.json_values import canonical, json_text, json_type
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.cards import Listing, card, more_rows
 from extractbench_nb.support.wording import accepted_text, one_line, plural
 
-_MOST_ARRAYS = 12
-_SCORES = ("overall_score", "field_score", "pass_rate")
+_MOST_ARRAYS, _MOST_NAMED = 12, 3
+#: The card names an array with so many times the fields of the rest of the document.
+_OUTWEIGHS = 4
+_SCORES = ("pass_rate", "overall_score", "field_score")
 
 
-_COUNTED, _OUTCOME, _PASSED, _SCORE, _ACCEPTED = map(
-    FIELD_COLUMNS.names.index, ("counted", "outcome", "passed", "score", "accepted_as")
+_PATH, _FIELD, _COUNTED, _OUTCOME, _PASSED, _SCORE, _ACCEPTED = map(
+    FIELD_COLUMNS.names.index,
+    ("path", "field", "counted", "outcome", "passed", "score", "accepted_as"),
 )
 _Row = tuple[Any, ...]
 
@@ -86,12 +88,15 @@ def _caveats(ev: Evaluation) -> list[str]:
         lines.append("no field is scored: the scores say nothing")
     if s["judge_errors"]:
         judged = f"{s['pass_rate_judged']:.3f} of the judged pass" if s["judged"] else "none judged"
-        errors = f"{plural(int(s['judge_errors']), 'field')} without a verdict"
+        errors = f"{plural(s['judge_errors'], 'field')} without a verdict"
         lines.append(f"{errors}; pass_rate is a lower bound, {judged}")
     if read := sum(row[_ACCEPTED] is not None for row in _counted_rows(ev)):
         lines.append(f"{plural(read, 'field')} read as an accepted alternative")
     if s["gold_coverage"] < 1:
         lines.append(f"the schema declares only {s['gold_coverage']:.1%} of gold's values")
+    if s["unlabelled"]:
+        lines.append(f"{plural(s['unlabelled'], 'gold value')} unlabelled, so not scored")
+    lines += _of_profile(ev)
     if not RULES:
         return lines
     rules, parts = ev.rules, []
@@ -104,6 +109,28 @@ def _caveats(ev: Evaluation) -> list[str]:
     return [*lines, ", ".join(parts) + "; .rules has them"] if parts else lines
 
 
+def _of_profile(ev: Evaluation) -> list[str]:
+    """Name the spurious items that cost nothing, or the array that outweighs all other fields."""
+    invented: Counter[str] = Counter()
+    arrays = ev._arrays[["field", "counted", "spurious"]]
+    for field, is_counted, spurious in arrays.itertuples(index=False):
+        if is_counted and spurious is not pd.NA:
+            invented[field] += spurious
+    if ev.profile.array_score == "recall" and (total := invented.total()):
+        names = [field for field, n in invented.most_common(_MOST_NAMED) if n]
+        more = ", ..." if len(+invented) > len(names) else ""
+        where = f"{plural(total, 'spurious item')} in {', '.join(names)}{more}"
+        return [f"{where}: profile {ev.profile.name} takes nothing off for them"]
+    fields = {row[_PATH]: row[_FIELD] for row in _counted_rows(ev)}
+    rows = Counter(field.partition("[")[0] for field in fields.values())
+    for field, n in rows.most_common(1):
+        rest = rows.total() - n
+        if ev.profile.count_array_leaves and rest and n > _OUTWEIGHS * rest:
+            share = f"{n:,} of {rows.total():,} counted fields"
+            return [f"{share} are in {field}; field_score takes each schema field once"]
+    return []
+
+
 def _worst_fields(ev: Evaluation) -> Listing:
     """List the counted fields that do not pass."""
     worst = ev.worst()
@@ -111,7 +138,7 @@ def _worst_fields(ev: Evaluation) -> Listing:
     for row in worst:
         values = _shown_pair(row["gold"], row["predicted"])
         rows.append([_score_text(row["score"]), row["path"], row["metric"], _why(row), *values])
-    hidden = int(ev.summary["evaluated"] - ev.summary["passed"]) - len(worst)
+    hidden = ev.summary["evaluated"] - ev.summary["passed"] - len(worst)
     heads = ("score", "worst fields", "metric", "outcome", "gold", "predicted")
     return Listing(heads, rows, {0}, more_rows(hidden, "fields"))
 
@@ -122,9 +149,9 @@ def _differing_arrays(ev: Evaluation) -> Listing:
     found = list(map(array_row, records)) if ev.records else _rows_of(ev._arrays, ARRAY_COLUMNS)
     arrays = [dict(zip(ARRAY_COLUMNS.names, row, strict=True)) for row in found]
     arrays = [a for a in arrays if a["counted"] and a["gold_items"] + a["predicted_items"]]
-    differ = [a for a in arrays if a["missed"] is None or a["missed"] + a["spurious"] > 0]
+    differ = [a for a in arrays if not a["matched"] == a["gold_items"] == a["predicted_items"]]
     differ.sort(key=lambda array: (array["f1"] is None, array["f1"]))
-    names = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
+    names = ("gold_items", "predicted_items", "matched", "differing", "missed", "spurious")
     rows = [
         [row["field"], *("n/a" if row[name] is None else str(row[name]) for name in names)]
         for row in differ[:_MOST_ARRAYS]
@@ -177,8 +204,8 @@ class Evaluation(DescribedFrames):
         One row per field and metric; per array; per array item; per call of a model. Each access
         returns a copy. `Evaluation.columns` describes the columns.
     summary : pandas.Series
-        Scores and counts over the counted nodes, as floats. Scores are in [0, 1]; where nothing is
-        counted they are 1 and ``evaluated`` is 0.
+        Scores and counts over the counted nodes. Scores are in [0, 1]; where nothing is counted
+        they are 1 and ``evaluated`` is 0.
     warnings : pandas.DataFrame
         One row per finding: faults of gold, undeclared keys, violations of the schema.
     mismatches : pandas.DataFrame
@@ -213,6 +240,7 @@ class Evaluation(DescribedFrames):
     _inputs: Inputs
     _meta: dict[str, Any]
     _notes: tuple[Note, ...]
+    _null_pass_rate: Callable[[], float]
 
     def __init__(
         self,
@@ -221,6 +249,7 @@ class Evaluation(DescribedFrames):
         inputs: Inputs,
         meta: Mapping[str, Any],
         notes: list[Note],
+        null_pass_rate: Callable[[], float],
     ) -> None:
         self.__dict__.update(  # since __setattr__ refuses
             _top=tuple(top),
@@ -228,6 +257,7 @@ class Evaluation(DescribedFrames):
             _inputs=inputs,
             _meta=dict(meta),
             _notes=tuple(notes),
+            _null_pass_rate=null_pass_rate,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -308,7 +338,7 @@ class Evaluation(DescribedFrames):
         Returns
         -------
         dict of str to list of tuple
-            Cells in the order of the columns; ``summary`` has one row, of floats.
+            Cells in the order of the columns; ``summary`` has one row.
         """
         arrays = self.array_records()
         calls = list(call_rows(self._top))
@@ -355,13 +385,20 @@ class Evaluation(DescribedFrames):
         str
             Several lines.
         """
-        head = " · ".join(f"{name} {self.summary[name]:.3f}" for name in _SCORES)
+        head = " · ".join(f"{name} {score}" for name, score in self._scores().items())
         title = f"Evaluation ({self.meta['profile']}): {head}"
         return "\n  ".join([title, self._counts_text(), *_caveats(self)])
 
+    def _scores(self) -> dict[str, str]:
+        """Write the scores, the headline first, with what a null prediction reaches."""
+        scores = {name: f"{self.summary[name]:.3f}" for name in _SCORES}
+        if floor := self.summary["null_pass_rate"]:
+            scores["pass_rate"] += f" (null {floor:.3f})"
+        return scores
+
     def _counts_text(self) -> str:
         counts = ", ".join(f"{n} {name}" for name, n in self.outcome_counts().items())
-        passes = f"{self.summary['passed']:.0f} of {self.summary['evaluated']:.0f} fields pass"
+        passes = f"{self.summary['passed']} of {self.summary['evaluated']} fields pass"
         return f"{passes}: {counts}" if counts else passes
 
     def array_path(self, path: str | None = None) -> str:
@@ -536,17 +573,19 @@ class Evaluation(DescribedFrames):
 
     @cached_property
     def _summary(self) -> pd.Series:
-        return pd.Series(
-            self._summary_row([*call_rows(self._top)]), SUMMARY.names, dtype=float, name="summary"
-        )
+        values = self._summary_row([*call_rows(self._top)])
+        return pd.Series(values, SUMMARY.names, dtype=object, name="summary")
 
     def _summary_row(self, calls: Sequence[_Row]) -> tuple[float, ...]:
-        values = summarise(leaf for leaf in self.leaves if leaf.counted) | {
+        counted = [leaf for leaf in self.leaves if leaf.counted]
+        values = summarise(counted, by_field=self._profile.count_array_leaves) | {
+            "null_pass_rate": self._null_pass_rate(),
+            "unlabelled": sum(kind == "unlabelled" for _, _, kind, *_ in self._notes),
             "gold_coverage": declared_share(self.schema.root, self._inputs.gold),
             "llm_calls": len(calls),
             "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
         }
-        return tuple(float(values[name]) for name in SUMMARY.names)
+        return tuple(values[name] for name in SUMMARY.names)
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:
@@ -558,7 +597,7 @@ class Evaluation(DescribedFrames):
         return "\n".join([self.scores_text(), *worst])
 
     def _repr_html_(self) -> str:
-        scores = {name.replace("_", " "): f"{self.summary[name]:.3f}" for name in _SCORES}
+        scores = {name.replace("_", " "): score for name, score in self._scores().items()}
         lines = [self._counts_text(), *_caveats(self)]
         title = f"Evaluation · profile {self.meta['profile']}"
         return card(title, scores, lines, _worst_fields(self), _differing_arrays(self))

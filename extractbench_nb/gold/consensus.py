@@ -195,7 +195,7 @@ def suspects(
     is_number = isinstance(share, int | float) and not isinstance(share, bool)
     if not is_number or not 0 < share <= 1:
         raise InputError(f"min_share={min_share!r}; expected a number in (0, 1]")
-    valid = evs.summary.query("outcome == 'evaluated'")
+    valid = evs.summary.query("valid")
     groups = valid.groupby("document", sort=False)["run"]
     runs_of = {str(name): sorted(runs) for name, runs in groups}
     chosen = {name: runs for name, runs in runs_of.items() if len(runs) >= min_runs}
@@ -211,7 +211,7 @@ def suspects(
         dict(list(frame[pd.MultiIndex.from_frame(frame[keys]).isin(wanted)].groupby("document")))
         for frame in (evs.fields, evs.matches)
     )
-    profile = PROFILES.get(evs.meta["profile"], PROFILES["paper"])
+    profile = PROFILES.get(evs.meta["profile"], PROFILES["strict"])
     places: dict[str, list[tuple[_Place, bool]]] = {}
     for name in progress_bar(list(chosen), shown=progress, desc="suspects", unit="document"):
         runs = chosen[name]

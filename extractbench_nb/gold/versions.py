@@ -41,7 +41,7 @@ from extractbench_nb.runs import (
     Dataset,
     load_dataset,
 )
-from extractbench_nb.stats import compare_runs, gather
+from extractbench_nb.stats import compare_runs, gather, refuse_two_profiles
 from extractbench_nb.support.files import make_folder, new_folder, read_text, write_texts
 from extractbench_nb.support.wording import one_line, plural
 
@@ -420,6 +420,7 @@ def effect(
        changed  before  difference
     0        1  0.6875       0.125
     """
+    refuse_two_profiles([before, after])
     frames = {"before": gather(before, "summary"), "after": gather(after, "summary")}
     for name, frame in frames.items():
         if "run" not in frame.columns:

@@ -136,7 +136,7 @@ class DocumentScorer:
             "score": self._score,
             "profile": ev.meta["profile"],
             "judge": ev.meta["judge"],
-            "summary": {k: None if isnan(v) else float(v) for k, v in summary.items()},
+            "summary": {k: None if isnan(v) else v for k, v in summary.items()},
             "failed_fields": [row["path"] for row in ev.worst(len(ev.fields))],
             "rules_broken": broken["rule"].tolist(),
         }
@@ -192,8 +192,8 @@ def as_scorer(
     *,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
-    profile: str | Profile = "paper",
-    score: str = "overall_score",
+    profile: str | Profile = "strict",
+    score: str = "pass_rate",
     threshold: float | None = None,
 ) -> DocumentScorer:
     """Make a scorer for other tools, a callable ``(output, gold)``.
@@ -207,7 +207,7 @@ def as_scorer(
     judge, alignment, profile : object, optional
         See `evaluate`.
     score : str, optional
-        ``"overall_score"``, ``"field_score"`` or ``"pass_rate"``: the entry of
+        ``"pass_rate"``, ``"overall_score"`` or ``"field_score"``: the entry of
         ``Evaluation.summary`` that is the value.
     threshold : float, optional
         The lowest value that passes, in [0, 1]; by default an output passes if every field does.
@@ -233,7 +233,7 @@ def as_scorer(
     >>> found.value, found.passed
     (0.0, False)
     >>> print(found.explanation)
-    overall_score 0.000: 0 of 1 field pass
+    pass_rate 0.000: 0 of 1 field pass
     - `$.year`: incorrect (value_mismatch); gold `2024`, predicted `2025`
     """
     if score not in SCORES:

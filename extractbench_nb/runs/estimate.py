@@ -150,7 +150,7 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     dataset: Documents | None = None,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
-    profile: str | Profile = "paper",
+    profile: str | Profile = "strict",
 ) -> CostEstimate:
     """Estimate an evaluation's requests to language models and their cost, without making any.
 

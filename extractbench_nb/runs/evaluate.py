@@ -125,7 +125,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     dataset: Documents | None = None,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
-    profile: str | Profile = "paper",
+    profile: str | Profile = "strict",
     schema: SchemaSource | Mapping[str, SchemaSource] | None = None,
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
@@ -295,11 +295,10 @@ def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | 
 
 
 def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents")
+    names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents", "accepted")
     entries = {name: description[name] for name in names}
-    entries["accepted"] = description.get("accepted", 0)  # folders of format 2 have none
     settings = {name: description.get(name) for name in SETTINGS}
-    settings["accepted"] = description.get("alternatives", {})  # older folders have no digests
+    settings["accepted"] = description["alternatives"]
     inputs = {"schemas": description.get("schemas", {}), "settings": settings}
     return {"profile": description["profile"]["name"], **entries, **inputs}
 

@@ -39,7 +39,6 @@ from extractbench_nb.runs.storage import (
     DESCRIPTION,
     DIGEST,
     FORMAT,
-    READABLE,
     MemoryStorage,
     refuse_foreign,
 )
@@ -80,8 +79,6 @@ class FolderSource:
                 self._refuse_other(path, _parquet_digest(file.metadata))
                 table = file.read()
             table.validate(full=True)
-            if "accepted_as" in spec.names and "accepted_as" not in table.column_names:
-                table = table.append_column("accepted_as", pa.nulls(len(table), pa.string()))
             return to_frame(table, spec)
         except InputError:
             raise
@@ -151,8 +148,11 @@ def read_description(folder: Path) -> dict[str, Any]:
 def _parsed(path: Path) -> dict[str, Any]:
     description = read_document(path, "batch")
     found = description.get("format") if isinstance(description, dict) else description
-    if not isinstance(description, dict) or found not in READABLE:
-        raise InputError(f"{str(path)!r} has format {found!r}; this version reads {FORMAT}")
+    if not isinstance(description, dict) or found != FORMAT:
+        raise InputError(
+            f"{str(path)!r} has format {found!r}, this version reads {FORMAT}; "
+            "evaluate the outputs again (answers of judges are in their cache)"
+        )
     return description
 
 
@@ -287,7 +287,7 @@ class Evaluations(TextCard, DescribedFrames):
         }
         table = groups.agg(how)
         table["documents"] = groups.size()
-        table["invalid"] = summary["outcome"].eq("invalid").groupby(summary["run"]).sum()
+        table["invalid"] = (~summary["valid"]).groupby(summary["run"]).sum()
         absent = self.missing["run"].value_counts()
         table["missing"] = absent.reindex(table.index, fill_value=0)
         table = table.reset_index()

@@ -35,7 +35,7 @@ IDS = (
 
 #: Whether an output could be evaluated, and if not, why.
 OUTCOME = (
-    Column("outcome", "string", "whether the output could be evaluated", "evaluated, invalid"),
+    Column("valid", "bool", "whether the output is JSON, so that it could be evaluated"),
     Column("message", "string", "why an output is invalid, in the parser's words", nullable=True),
     Column("line", "Int64", "line at which parsing failed", "1 and up", True),
     Column("column", "Int64", "character in that line", "1 and up", True),
@@ -68,7 +68,7 @@ BATCH_RULES = FrameSpec(
 MISSING_PAIRS = FrameSpec("missing", "one row per output that other runs have", IDS)
 
 #: Entries of the summary that are averaged over documents; the others are added up.
-UNITS = ("overall_score", "field_score", "pass_rate", "pass_rate_judged", "gold_coverage")
+UNITS = tuple(c.name for c in SUMMARY.columns if c.values == "0 to 1")
 
 BY_RUN = FrameSpec(
     "by_run",
@@ -127,10 +127,10 @@ def packed_rows(
         for part, changed in changes.items():
             names = PARTS[part].names
             parts[part] = [tuple(map(changed.get, names, row)) for row in parts[part]]
-        entries = dict.fromkeys(SUMMARY.names, 0.0)
-        for name in ("evaluated", "judged", "failed", "structural"):
-            entries[name] = summary["evaluated"]
-        summary = entries | {"gold_coverage": summary["gold_coverage"]}
+        known = ("evaluated", "null_pass_rate", "unlabelled", "gold_coverage")
+        entries = {c.name: 0.0 if c.dtype == "float64" else 0 for c in SUMMARY.columns}
+        entries |= {name: summary[name] for name in known}
+        summary = entries | dict.fromkeys(("judged", "failed", "structural"), summary["evaluated"])
     packed = {
         name: pack(to_columns(spec, parts[name])) if parts[name] else _empty(name)
         for name, spec in PARTS.items()

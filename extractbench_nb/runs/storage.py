@@ -54,9 +54,8 @@ if TYPE_CHECKING:
 
 # --- settings ---------------------------------------------------------------------------------
 
-#: Changes when the stored columns do. Results of the formats in `READABLE` can be read.
-FORMAT = 4
-READABLE = (2, 3, FORMAT)
+#: Changes when the stored columns do; results of other formats cannot be read.
+FORMAT = 5
 #: The settings on which verdicts depend.
 SETTINGS = ("profile", "judge", "judge_options", "alignment", "alignment_options", "metrics")
 _LONGEST = 61
@@ -103,8 +102,6 @@ def fingerprint(thing: Any) -> Any:
 def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], folder: str) -> None:
     for name, value in ours.items():
         stored = theirs.get(name)
-        if name == "profile" and isinstance(stored, dict):  # earlier versions had more rules
-            stored = {rule: stored.get(rule) for rule in value}
         if name == "metrics":
             stored = stored or {}
             changed = [metric for metric, code in value.items() if stored.get(metric, code) != code]

@@ -124,8 +124,7 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
         )
         evaluation = await run.complete()
         scores, parts = packed_rows(evaluation, output.message)
-        outcome = "evaluated" if output.message is None else "invalid"
-        summary = (outcome, output.message, output.line, output.column, *scores)
+        summary = (output.message is None, output.message, output.line, output.column, *scores)
         return Finished(task.position, summary, parts, evaluation.is_settled)
     except Exception as error:  # noqa: BLE001 - an aligner may raise anything
         return failure(task.position, error)

@@ -451,7 +451,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     corruption: str | Iterable[str] | None = None,
     rates: Sequence[float] = RATES,
     *,
-    measure: str = "overall_score",
+    measure: str = "pass_rate",
     profile: str | Profile = "strict",
     documents: Iterable[str] | None = None,
     strength: float = 0.3,

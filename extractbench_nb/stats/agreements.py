@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import TEXT
 from extractbench_nb.errors import InputError
-from extractbench_nb.stats.breakdowns import gather, join_rows
+from extractbench_nb.stats.breakdowns import gather, join_rows, refuse_two_profiles
 from extractbench_nb.stats.intervals import (
     DIGITS,
     Drawing,
@@ -180,6 +180,7 @@ def agreement(
     0  $.b           2           0
     """
     drawing = Drawing(confidence, resamples, seed)
+    refuse_two_profiles([a, b])
     frames = gather(a, "fields"), gather(b, "fields")
     return agreement_of(join_verdicts(*frames, other_metric=True), drawing)
 

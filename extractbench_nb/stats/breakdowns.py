@@ -27,6 +27,7 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
     if isinstance(source, Mapping):
         if not levels:
             raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
+        refuse_two_profiles(source.values())
         level, *deeper = levels
         frames = {key: gather(value, part, tuple(deeper)) for key, value in source.items()}
         for key, frame in frames.items():
@@ -41,6 +42,7 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
         return pd.concat(named, ignore_index=True)
     if isinstance(source, list | tuple):
         source = [as_pandas(value) for value in source]
+        refuse_two_profiles(source)
         parts = [gather(value, part, levels) for value in source]
         named = [
             frame
@@ -55,11 +57,22 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
     if isinstance(found, pd.Series):  # the summary of one evaluation, as a batch has it
         problem = getattr(getattr(source, "inputs", None), "problem", None)
         row = {str(name): [value] for name, value in found.items()}
-        return pd.DataFrame(row | {"outcome": ["invalid" if problem else "evaluated"]})
+        return pd.DataFrame(row | {"valid": [problem is None]}).infer_objects()
     raise InputError(
         f"{type(source).__name__} has no frame {part!r}; pass an Evaluation, the results of a "
         "batch, a DataFrame, a mapping from run to one of these, or a list of them"
     )
+
+
+def refuse_two_profiles(sources: Iterable[object]) -> None:
+    """Raise `InputError` if results were scored by the rules of two profiles."""
+    metas = (getattr(source, "meta", None) for source in sources)
+    names = {meta["profile"] for meta in metas if meta is not None and "profile" in meta}
+    if len(names) > 1:
+        raise InputError(
+            f"results of the profiles {' and '.join(map(repr, sorted(names)))} cannot be compared; "
+            "evaluate all of them with one"
+        )
 
 
 def _named(frame: pd.DataFrame, level: str, name: str) -> pd.DataFrame:

@@ -60,8 +60,8 @@ DOCUMENT_COLUMNS = FrameSpec(
     (
         *_IDS,
         Column("verdict", "string", "by its score", ", ".join(DOCUMENT_VERDICTS)),
-        Column("outcome_was", "string", "of the baseline's output", "evaluated, invalid", True),
-        Column("outcome_is", "string", "of the candidate's output", "evaluated, invalid", True),
+        Column("valid_was", "boolean", "whether the baseline's output is JSON", nullable=True),
+        Column("valid_is", "boolean", "whether the candidate's output is JSON", nullable=True),
         Column("was", "Float64", "score in the baseline; 0 if invalid", "0 to 1", True),
         Column("is", "Float64", "score in the candidate; 0 if invalid", "0 to 1", True),
         Column("difference", "Float64", "is - was", "-1 to 1", True),
@@ -140,11 +140,7 @@ def refuse_other_gold(joined: pd.DataFrame) -> None:
 
 def node_changes(joined: pd.DataFrame, sides: list[Side], common: list[str]) -> pd.DataFrame:
     """Build ``fields``: the changed fields, the items lost or found, and spurious items."""
-    evaluated = [
-        name
-        for name in common
-        if all(side.summary.loc[name, "outcome"] != "invalid" for side in sides)
-    ]
+    evaluated = [name for name in common if all(side.summary.loc[name, "valid"] for side in sides)]
     changes = stacked([_field_changes(joined), _item_changes(sides, evaluated)])
     for name in ("domain", "schema"):
         changes[name] = changes["document"].map(sides[1].summary[name])
@@ -250,9 +246,8 @@ def document_changes(sides: list[Side], changes: pd.DataFrame, measure: str) -> 
         row = {name: first[name] for name in ("domain", "schema")} | {"document": document}
         for time, output in zip(_TIMES, found, strict=True):
             if output is not None:  # an output that is not JSON has a score of 0
-                is_invalid = output["outcome"] == "invalid"
-                row[time] = 0.0 if is_invalid else float(output[measure])
-                row[f"outcome_{time}"] = output["outcome"]
+                row[time] = float(output[measure]) if output["valid"] else 0.0
+                row[f"valid_{time}"] = output["valid"]
         row |= {name: counts.get((document, name), 0) for name in ("regressed", "improved")}
         row["unknown"] = sum(int(output["judge_errors"]) for output in found if output is not None)
         if None in found:

@@ -205,7 +205,7 @@ class Comparison(DescribedFrames):
 #: Scores of a document, at most 1; an invalid one has 0, whatever the row says.
 _UNIT_SCORES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged")
 
-_IDENTITY = ("run", "document", "domain", "schema", "outcome", "message", "line", "column")
+_IDENTITY = ("run", "document", "domain", "schema", "valid", "message", "line", "column")
 
 
 class Outputs(NamedTuple):
@@ -245,8 +245,8 @@ def average_outputs(
     documents = texts.drop_duplicates().sort_values()
     document = documents.get_indexer(texts)  # pandas 2's factorize ends texts at a NUL
     invalid = np.zeros(len(summary), dtype=bool)
-    if "outcome" in summary.columns:
-        invalid = (summary["outcome"].astype(object) == "invalid").to_numpy(dtype=bool)
+    if "valid" in summary.columns:
+        invalid = ~summary["valid"].to_numpy(dtype=bool)
     shape = len(documents), len(group.categories)
     cell_of = np.ravel_multi_index((document, group.codes), shape)
     counts, invalid_counts = (

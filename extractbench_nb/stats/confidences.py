@@ -300,9 +300,9 @@ def _outputs_of(evaluations: Any) -> pd.DataFrame:
         )
     rows = []
     schemas: dict[str, Any] = {}
-    for row in summary.sort_values("outcome", kind="stable").to_dict("records"):
+    for row in summary.sort_values("valid", ascending=False, kind="stable").to_dict("records"):
         own = {name: row[name] for name in ("run", "document")} | {"predicted": None}
-        if row["outcome"] != "invalid":
+        if row["valid"]:
             inputs = again(row["run"], row["document"]).inputs
             text = isinstance(inputs.predicted, str)
             own["predicted"] = json.dumps(inputs.predicted) if text else inputs.predicted

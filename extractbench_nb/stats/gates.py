@@ -475,7 +475,7 @@ def _notes(documents: pd.DataFrame, sources: list[Evaluations], kept: int) -> It
         names = by_verdict.get(verdict, [])
         if names:
             yield f"{plural(len(names), 'document')} {text}: {_first_names(names)}"
-    is_new = (documents["outcome_is"] == "invalid") & (documents["outcome_was"] == "evaluated")
+    is_new = ~documents["valid_is"] & documents["valid_was"]
     broken = documents.loc[is_new.fillna(value=False), "document"].tolist()
     if broken:
         yield f"{plural(len(broken), 'output')} not JSON any more, scored 0: {_first_names(broken)}"

@@ -17,7 +17,7 @@ from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.agreements import Joined, agreement_of, join_verdicts
-from extractbench_nb.stats.breakdowns import gather
+from extractbench_nb.stats.breakdowns import gather, refuse_two_profiles
 from extractbench_nb.stats.intervals import (
     Drawing,
     Numbers,
@@ -222,6 +222,7 @@ def judge_agreement(
     if metrics is None:
         metrics = [name for name, entry in REGISTRY.entries.items() if entry.judged]
     compared = [metrics] if isinstance(metrics, str) else list(metrics)
+    refuse_two_profiles(source.values())
     sides = {str(name): _rows(str(name), found, compared) for name, found in source.items()}
     pairs = list(combinations(sides, 2))
     if reference is not None:

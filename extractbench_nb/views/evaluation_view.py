@@ -122,7 +122,7 @@ _STATIC_ROWS = 30
 _LONGEST_PATH = 2_000
 _LONGEST_WORDS = 4_000
 _LONGEST_NAME, _LONGEST_TITLE = 60, 120
-_SCORES = ("overall_score", "field_score", "pass_rate")
+_SCORES = ("pass_rate", "overall_score", "field_score")
 _MOST_ROWS, _MOST_EXAMPLES = 60, 5
 _SIDES = ("gold", "predicted")
 _BEGINNING = 400
@@ -288,7 +288,7 @@ def items_text(array: Any) -> str:
         for value in [getattr(array, name.lower())]
     )
     return (
-        f"{array.matched:,} matched, {array.partial:,} partial, {array.missed:,} missed, "
+        f"{array.matched:,} matched, {array.differing:,} differing, {array.missed:,} missed, "
         f"{array.spurious:,} spurious; {ratios}"
     )
 

@@ -50,7 +50,7 @@ _NEEDED = (
 )
 NOT_GIVEN = "(none)"
 #: What became of the items of an array.
-ITEMS = ("matched", "partial", "missed", "spurious")
+ITEMS = ("matched", "differing", "missed", "spurious")
 _HASH = re.compile(r"[0-9a-f]{8}")
 
 
@@ -178,7 +178,7 @@ class Coded:
 
     @cached_property
     def arrays(self) -> dict[tuple[str, str, str], list[int]]:
-        """Items matched, partial, missed and spurious, by run, document and path of an array."""
+        """Items matched, differing, missed and spurious, by run, document and path of an array."""
         try:
             frame = None if isinstance(self.source, pd.DataFrame) else gather(self.source, "arrays")
         except InputError:

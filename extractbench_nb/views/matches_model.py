@@ -24,7 +24,7 @@ from extractbench_nb.views.controls import shortened
 from extractbench_nb.views.matches_thresholds import ALIGN, ArrayMatches, Outcome
 from extractbench_nb.views.sides import Segment, Sides, beside
 
-STATUSES = ("matched", "partial", "missed", "spurious")
+STATUSES = ("matched", "differing", "missed", "spurious")
 #: Orders of rows that a user can choose.
 ORDERS = {
     "pairs": "pairs in gold's order, spurious last",
@@ -361,7 +361,7 @@ PAGE = 25
 
 Pair = tuple[int | None, int | None]
 
-_COUNTS = ("gold_items", "predicted_items", "matched", "partial", "missed", "spurious")
+_COUNTS = ("gold_items", "predicted_items", *STATUSES)
 _RATIOS = ("precision", "recall", "f1", "score")
 _HEADS = ("gold", "predicted", *STATUSES, "precision", "recall", "F1", "score", "passes")
 
@@ -494,10 +494,10 @@ class Board:
         head = f"{fitted(self.path, 90)} · {gold:,} gold, {predicted:,} predicted items · "
         if self.outcome.summary["matched"] is pd.NA:
             return head + "not aligned"
-        matched, partial, missed, spurious = (
+        matched, differing, missed, spurious = (
             f"{int(self.outcome.summary[status]):,} {status}" for status in STATUSES
         )
-        return f"{head}{matched}, {partial}; {missed}, {spurious}"
+        return f"{head}{matched}, {differing}; {missed}, {spurious}"
 
 
 def _texts(summary: pd.Series) -> list[str]:

@@ -20,7 +20,6 @@ from extractbench_nb.views.matches_thresholds import ALIGN, PASS
 from extractbench_nb.views.sides import Segment
 from extractbench_nb.views.view import View, checked_name, known, part
 
-_PARTIAL = "A partial pair counts as one missed and one spurious item."
 #: What stands in the place of an item that no other is paired with, and what its side is called.
 _ALONE = {"missed": "not in the prediction", "spurious": "not in gold"}
 _SIDES = ("gold", "predicted")
@@ -48,7 +47,7 @@ class MatchesView(View):
         ``pass_threshold`` of the array, and those of its items' fields by field. Others can be
         assigned, each from 0 to 1; see `show_matches`.
     status : str
-        The only status to list: ``matched``, ``partial``, ``missed`` or ``spurious``; empty for
+        The only status to list: ``matched``, ``differing``, ``missed`` or ``spurious``; empty for
         all.
     text : str
         What one of the two items must contain, in any case of letters.
@@ -323,7 +322,7 @@ class MatchesView(View):
             cells = [h("td", text, cls="xb-num") for text in shown]
             rows.append(h("tr", h("th", name, scope="row"), cells, key=name))
         values = f"Changed: {counts['values']}." if counts["values"] else ""
-        told = " ".join(filter(None, (values, _PARTIAL, self._board.array.note)))
+        told = " ".join(filter(None, (values, self._board.array.note)))
         said = h("p", told, cls="xb-quiet", role="status")
         return h("div", ui.table((h("td"), *heads), h("tbody", rows), cls="xb-counts"), said)
 

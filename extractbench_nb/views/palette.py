@@ -82,7 +82,7 @@ DARK = Theme(
 #: Outcomes of array items have the colour of the outcome of a field that they are most like.
 ITEMS: Mapping[str, str] = {
     "matched": "correct",
-    "partial": "incorrect",
+    "differing": "incorrect",
     "missed": "omission",
     "spurious": "hallucination",
 }

@@ -149,24 +149,24 @@ def _arrays(arrays: pd.DataFrame, matches: pd.DataFrame) -> list[Record]:
 
 
 def by_status(array: Record) -> dict[str, list[Record]]:
-    """Group the pairs of an array: matched, partial, missed and spurious."""
-    groups: dict[str, list[Record]] = {"partial": [], "missed": [], "spurious": [], "matched": []}
+    """Group the pairs of an array: matched, differing, missed and spurious."""
+    groups: dict[str, list[Record]] = {"matched": [], "differing": [], "missed": [], "spurious": []}
     for pair in array["matches"]:
         if pair["gold_index"] is None:
             groups["spurious"].append(pair)
         elif pair["predicted_index"] is None:
             groups["missed"].append(pair)
         else:
-            groups["matched" if pair["status"] == "matched" else "partial"].append(pair)
+            groups[pair["status"]].append(pair)
     return groups
 
 
 def _breakdown(array: Record) -> Record:
-    """Count and list the items of an array; a partial pair is a missed and a spurious item."""
+    """Count and list the items of an array; a pair that differs is in both of the lists."""
     groups, matched = by_status(array), array["matched"]
     missed, spurious = (
-        [*groups["partial"], *groups["missed"]],
-        groups["partial"] + groups["spurious"],
+        [*groups["differing"], *groups["missed"]],
+        groups["differing"] + groups["spurious"],
     )
     return {
         "matched": matched,

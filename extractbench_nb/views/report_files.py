@@ -290,10 +290,8 @@ def _array_lines(content: Record) -> Iterator[str]:
         if matched is None:
             yield "  Items: not aligned"
             continue
-        missed, spurious = array["gold_items"] - matched, array["predicted_items"] - matched
-        partial = len(by_status(array)["partial"])
-        note = f" ({partial} of them partial pairs)" if partial else ""
-        yield f"  Items: {matched} matched, {missed} missed, {spurious} spurious{note}"
+        sizes = [f"{len(pairs)} {status}" for status, pairs in by_status(array).items()]
+        yield f"  Items: {', '.join(sizes)}"
         precision, recall, f1 = (_number(array[name]) for name in ("precision", "recall", "f1"))
         yield f"  P={precision} R={recall} F1={f1}"
     yield from _more(len(arrays) - len(lowest), "more arrays with better F1")

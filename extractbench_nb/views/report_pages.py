@@ -49,8 +49,9 @@ _OUTCOMES = {
     "structural": ("Structural", "a type neither schema nor gold has"),
     "judge_error": ("No verdict", "a judge or metric failed"),
 }
+_STATUSES = ("matched", "differing", "missed", "spurious")
 _GROUPS = {
-    "partial": "Partial pairs",
+    "differing": "Pairs that differ",
     "missed": "Missed gold items",
     "spurious": "Spurious items",
     "matched": "Matched items",
@@ -307,7 +308,7 @@ def _arrays(arrays: Sequence[Record], anchors: dict[str, str]) -> Node:
     most = min(_MOST_ITEMS, _MOST_ITEMS_IN_ALL // len(shown))
     about = (
         "Items are paired one to one, whatever their order. A pair matches if every field of it "
-        "passes; a partial pair counts as one missed and one spurious item."
+        "passes, and differs if one fails; missed and spurious items have no partner."
     )
     views = [_array(array, anchors, most, n < _OPEN_ARRAYS) for n, array in enumerate(shown)]
     hidden = _more(len(arrays) - len(shown), "report.json")
@@ -316,14 +317,11 @@ def _arrays(arrays: Sequence[Record], anchors: dict[str, str]) -> Node:
 
 def _array(array: Record, anchors: dict[str, str], most: int, is_first: bool) -> Node:
     name, groups, matched = _name(array["path"]), by_status(array), array["matched"]
-    sizes = {status: len(groups[status]) for status in ("matched", "partial", "missed", "spurious")}
+    sizes = {status: len(groups[status]) for status in _STATUSES}
     verdict = {True: "Pass", False: "Fail", None: "Open"}[array["passed"]]
     items: Content = "not aligned"
     if matched is not None:
-        missed, spurious = array["gold_items"] - matched, array["predicted_items"] - matched
-        counts = {"matched": matched, "missed": missed, "spurious": spurious}
-        counts["partial"] = sizes["partial"]
-        items = [h("span", h("b", str(n)), f" {status}") for status, n in counts.items()]
+        items = [h("span", h("b", str(n)), f" {status}") for status, n in sizes.items()]
     measures = {"score": "score", "P": "precision", "R": "recall", "F1": "f1"}
     numbers = [h("span", f"{k} ", h("b", _number(array[m]))) for k, m in measures.items()]
     summary = h(
@@ -340,7 +338,7 @@ def _array(array: Record, anchors: dict[str, str], most: int, is_first: bool) ->
             sizes[status],
             _e("ol.item-list", map(_item, groups[status][:most])),
             _more(sizes[status] - most, "report.json"),
-            is_open=status == "partial",
+            is_open=status == "differing",
         )
         for status, title in _GROUPS.items()
         if groups[status]

@@ -321,7 +321,7 @@ def workbench(
     baseline: str | Callable[..., Any] | Mapping[str, Any] | None = None,
     field: str | None = None,
     judge: str | Judge = "offline",
-    profile: str | Profile = "paper",
+    profile: str | Profile = "strict",
 ) -> View:
     """Tune a metric on cases, with controls for its params, live scores and a threshold curve.
 

@@ -42,7 +42,7 @@ MARKS = {
     "structural": "!",
     "judge_error": "?",
     "matched": "✓",
-    "partial": "≈",
+    "differing": "≈",
     "missed": "−",
     "spurious": "+",
 }

@@ -81,7 +81,7 @@ class CaseScorer:
         self,
         cases: Sequence[Case],
         judge: str | Judge = "offline",
-        profile: str | Profile = "paper",
+        profile: str | Profile = "strict",
     ) -> None:
         self._cases, self._profile = cases, Profile.named(profile)
         self._asked = choose_judge(judge)

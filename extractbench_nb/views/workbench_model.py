@@ -469,7 +469,7 @@ class Bench:
         *,
         baseline: Any = None,
         judge: str | Judge = "offline",
-        profile: str | Profile = "paper",
+        profile: str | Profile = "strict",
     ) -> None:
         self._metric = metric
         self.cases = cases

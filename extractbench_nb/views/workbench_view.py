@@ -485,7 +485,7 @@ class Workbench(View):
         baseline: Any = None,
         field: str | None = None,
         judge: str | Judge = "offline",
-        profile: str | Profile = "paper",
+        profile: str | Profile = "strict",
     ) -> None:
         found = model.read_cases(cases, field=field, kinds=model.Tuning(metric).kinds)
         self._bench = model.Bench(metric, found, baseline=baseline, judge=judge, profile=profile)

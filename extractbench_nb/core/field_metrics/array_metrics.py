@@ -173,10 +173,10 @@ The offline judge decides it as it decides ``string_semantic``; a model gets ano
 _ARRAY = f"""Align items one to one; an item matches if each of its fields passes its own metric.
 
 Alignment maximises the number of matched pairs, then their similarity, whatever the order of the
-items. A pair in which one field fails is partial: one missed and one spurious item. Profile
+items. A pair in which a field fails is differing. Profile
 ``strict`` scores the array by F1 and counts the fields of its items in its place.
 {_JUDGE_PARAMETERS}align_threshold : float, optional
-    Lowest similarity in [0, 1] of a pair that is partial, not missed.
+    Lowest similarity in [0, 1] of a pair of items that differ.
 key : str or list of str, optional
     Fields of the items that identify them. Items with equal keys are paired, whatever their
     similarity: keys that are the same JSON, then keys that the metrics of these fields pass. Items

@@ -2,6 +2,7 @@
 
 from extractbench_nb.core.values.json_values import (
     PATH_STEP,
+    UNLABELED,
     bracketed,
     canonical,
     canonical_unordered,
@@ -20,6 +21,7 @@ from extractbench_nb.core.values.json_values import (
 
 __all__ = [
     "PATH_STEP",
+    "UNLABELED",
     "bracketed",
     "canonical",
     "canonical_unordered",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -95,6 +95,24 @@ class Unreadable:
     def __repr__(self) -> str:
         """Name the class of the object."""
         return f"<{self.name}>"
+
+
+class Unlabelled:
+    """The type of `UNLABELED`, of which there is one object in every process."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the name of the object."""
+        return "UNLABELED"
+
+    def __reduce__(self) -> str:
+        """Return its name, so that copies and pickles are the object itself."""
+        return "UNLABELED"
+
+
+#: Stands in gold for a value that the annotation does not say: it is not scored.
+UNLABELED = Unlabelled()
 
 
 def plain_levels(value: Any, *, copy: bool = False) -> int | None:
@@ -368,6 +386,71 @@ def value_at(value: Any, path: str, default: Any = None) -> Any:
         else:
             return default
     return value
+
+
+def unlabelled(gold: Any, paths: Iterable[str]) -> Any:
+    """Return a copy of gold in which the values at some paths are `UNLABELED`, so not scored.
+
+    Parameters
+    ----------
+    gold : object
+        The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
+    paths : iterable of str
+        Instance paths, ``$.lines[2].note``, or fields, ``lines[].note``, of objects' keys; ``*``
+        stands for every key of a map. A key that an object lacks is added.
+
+    Returns
+    -------
+    object
+        The copy, for `evaluate` and `evaluate_runs`.
+
+    Raises
+    ------
+    InputError
+        A path leads to no object of gold, or to an item of an array.
+
+    Examples
+    --------
+    >>> unlabelled({"lines": [{"n": 1}, {"n": 2}]}, ["lines[].note", "$.lines[0].n"])
+    {'lines': [{'n': UNLABELED, 'note': UNLABELED}, {'n': 2, 'note': UNLABELED}]}
+    """
+    document = private_copy(read_document(gold, "gold"), "gold")
+    for path in [paths] if isinstance(paths, str) else paths:
+        *steps, last = _STEPS.findall("." + path.removeprefix("$").removeprefix(".")) or [""]
+        if not last or (last.endswith("]") and not last.startswith("['")):
+            raise InputError(
+                f"unlabelled path {path!r}; expected the key of an object, `lines[].n`"
+            )
+        parents, is_empty = [document], False
+        for step in steps:
+            inner = [child for parent in parents for child in _below(parent, step)]
+            is_empty = is_empty or (step == "[]" and [] in parents)
+            parents = inner
+        objects = [parent for parent in parents if isinstance(parent, dict)]
+        if not objects and not is_empty:
+            raise InputError(f"unlabelled path {path!r} leads to no object of gold")
+        for parent in objects:
+            keys = list(parent) if last == ".*" else [_step_name(last)]
+            parent.update(dict.fromkeys(keys, UNLABELED))
+    return document
+
+
+_STEPS = re.compile(rf"{re.sub(r'[(](?![?])', '(?:', PATH_STEP.pattern)}|\[\]", re.DOTALL)
+
+
+def _step_name(step: str) -> Any:
+    found = PATH_STEP.match(step)
+    return step_key(found) if found else None
+
+
+def _below(value: Any, step: str) -> list[Any]:
+    """Return what is below a value by one step; ``[]`` and ``.*`` stand for all."""
+    if step == "[]":
+        return list(value) if isinstance(value, list) else []
+    if step == ".*":
+        return list(value.values()) if isinstance(value, dict) else []
+    inner = value_at(value, step, UNLABELED)
+    return [] if inner is UNLABELED else [inner]
 
 
 #: A step that `bracketed` wrote.

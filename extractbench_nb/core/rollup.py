@@ -1,0 +1,360 @@
+"""From the verdicts on values to pairs of items, to arrays, to the counts of a document.
+
+All rules of the profiles are here; they change records whose verdicts are known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from extractbench_nb.core.pairing import Part, leaves, undeclared
+from extractbench_nb.core.profile_rules import Profile
+from extractbench_nb.core.records import PAIRED, ROOT, ArrayRecord, Leaf, Pair, Paths, states
+from extractbench_nb.core.schema.schema_nodes import (
+    BROKEN,
+    MISFIT,
+    MISSING,
+    NOWHERE,
+    PRESENT,
+    Node,
+    Unusable,
+)
+from extractbench_nb.core.scoring import ALIGNED, Scored, point_score
+from extractbench_nb.core.similarity import MapItem, array_score, never_match, pass_threshold
+from extractbench_nb.core.values.json_values import SCALARS, json_text, json_type
+
+if TYPE_CHECKING:
+    from extractbench_nb.core.traversal import Traversal
+
+
+def finish(walk: Traversal, profile: Profile) -> None:
+    """Decide all pairs and arrays of a traversal whose verdicts are known, by a profile's rules."""
+    roll_up(walk.arrays, profile)
+    if profile.count_array_leaves:
+        count_leaves(walk)
+    if profile.undeclared_is_hallucination:
+        invented_leaves(walk)
+
+
+def roll_up(arrays: Sequence[ArrayRecord], profile: Profile) -> None:
+    """Decide pairs and arrays, innermost first."""
+    for array in reversed(arrays):
+        threshold = pass_threshold(array.node, "align_threshold", 0.5)
+        for pair in array.pairs:
+            decide_pair(pair, array, profile, threshold)
+        array.matched = sum(pair.status == "matched" for pair in array.pairs)
+        for position, verdict in enumerate(array.verdicts):
+            if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
+                array.put(position, _aligned_verdict(verdict, array, profile))
+        array.score, array.passed = point_score(array.settled)
+
+
+def record_score(record: Leaf) -> tuple[float | None, bool | None]:
+    """Return score and verdict of a record that is decided."""
+    if type(record) is ArrayRecord:
+        return record.score, record.passed
+    return point_score(record.settled)
+
+
+def decide_pair(pair: Pair, array: ArrayRecord, profile: Profile, threshold: float) -> None:
+    """Decide whether two items match, once their records are decided."""
+    total, count, unjudged, failed = 0.0, 0, 0, list(pair.failed_fields)
+    for child in pair.children:
+        score, passed = record_score(child)
+        if not passed:
+            failed.append(child.node.field)
+        if passed is None:
+            pair.unresolved = True
+            unjudged += 1
+        elif score is not None and (type(child.gold) in SCALARS or PRESENT in states(child)):
+            total += score
+            count += 1
+    if pair.similarity is None:
+        pair.similarity = total / count if count else float(not failed)
+        if array.node.flattened and count:
+            same_key = array.node.field + ".*" not in pair.failed_fields
+            pair.similarity = (pair.similarity + same_key) / 2
+    pair.failed_fields = tuple(dict.fromkeys(failed))
+    if not failed:
+        pair.status = "matched"
+    else:
+        similarity = pair.similarity
+        if unjudged and profile.count_array_leaves:
+            # a pair needs enough judged leaves before its leaves count: unjudged ones score 0 here
+            similarity = similarity * count / (count + unjudged)
+        pair.status = "differing" if similarity >= threshold or pair.is_given else "apart"
+
+
+def _aligned_verdict(open_verdict: Scored, array: ArrayRecord, profile: Profile) -> Scored:
+    gold, predicted, matched = len(array.gold_items), len(array.predicted_items), array.matched
+    unresolved = [pair for pair in array.pairs if pair.unresolved]
+    may_match = matched + sum(pair.status != "matched" for pair in unresolved)
+    score = array_score(matched, gold, predicted, profile.array_score)
+    best = array_score(may_match, gold, predicted, profile.array_score)
+    threshold = pass_threshold(array.node)
+    # undecided: with the open verdicts it may pass or not; the score is what is certain
+    undecided = score < threshold <= best
+    passed = None if undecided else score >= threshold
+    outcome = "judge_error" if undecided else "correct" if passed else "incorrect"
+    reason, reasoning = "items_differ", None
+    if unresolved:
+        reason, reasoning = "judge_error_in_items", _unresolved_text(unresolved, len(array.pairs))
+    elif matched == gold == predicted:
+        reason = "all_matched"
+    elif _has_other_types(array):
+        reason = "gold_type_mismatch"
+    return open_verdict._replace(
+        score=score, passed=passed, outcome=outcome, reason=reason, reasoning=reasoning
+    )
+
+
+def _has_other_types(array: ArrayRecord) -> bool:
+    """Whether gold has items of a type that the schema does not have, and that cannot match."""
+    types = array.node.children.items.types if array.node.children.items is not None else ()
+    mine = {json_type(item) for item in array.gold_items}
+    faults = mine - set(types) if types else set()
+    others = {json_type(item) for item in array.predicted_items}
+    containers = {"object", "array"}
+    return any(a != b and {a, b} & containers for a in faults for b in others)
+
+
+def _unresolved_text(unresolved: Sequence[Pair], pairs: int) -> str:
+    errors = (
+        verdict.reasoning
+        for pair in unresolved
+        for child in pair.children
+        for verdict in child.settled
+        if verdict.outcome == "judge_error"
+    )
+    first = next(errors, None)
+    text = f"{len(unresolved)} of {pairs} aligned pairs have a field without a verdict"
+    return f"{text}, the first: {first}" if first else text
+
+
+# --- profile strict: the leaves of array items count in place of their array ----------------------
+
+# Leaves of missed items are omissions; leaves of spurious items and undeclared predicted leaves are
+# hallucinations. If items were not aligned, none of their leaves has a verdict.
+
+_STEP = re.compile(r"[.\[]")
+_INDEX = re.compile(r"\[\+?\d+\]")
+
+
+def count_leaves(walk: Traversal) -> None:
+    """Count item leaves instead of arrays, and give missed and spurious items their rows."""
+    position = 0
+    while position < len(walk.arrays):  # entering items appends their arrays
+        array = walk.arrays[position]
+        position += 1
+        paired = [p for p in array.pairs if p.status in PAIRED]
+        gold_indices = {p.gold_index for p in paired}
+        predicted_indices = {p.predicted_index for p in paired}
+        missed = [i for i in range(len(array.gold_items)) if i not in gold_indices]
+        spurious = [j for j in range(len(array.predicted_items)) if j not in predicted_indices]
+        one_sided = [
+            *(_one_sided(walk, array, i, None) for i in missed),
+            *(_one_sided(walk, array, None, j) for j in spurious),
+        ]
+        array.pairs.extend(one_sided)
+        for pair in paired:
+            node = array.node.item(pair.gold_index or 0)
+            gold = _item(array.gold_items, pair.gold_index)
+            predicted = _item(array.predicted_items, pair.predicted_index)
+            if not pair.children and node is not None and never_match(gold, predicted):
+                paths = array.item_paths(pair.gold_index, pair.predicted_index)
+                _enter_present(walk, pair, node, gold, predicted, paths)
+        in_items = [child for pair in (*paired, *one_sided) for child in pair.children]
+        for child in _without_verdict(array, one_sided, in_items):
+            _remove_verdicts(child, array)
+        # leaves that are absent on both sides do not count
+        present = [child for child in in_items if PRESENT in states(child)]
+        for child in present:
+            child.counted = array.counted
+        # if the gold items have no leaves, only the array can count
+        in_gold = not array.gold_items or any(states(c)[0] == PRESENT for c in present)
+        array.counted = array.counted and not (present and in_gold)
+
+
+def _without_verdict(array: ArrayRecord, one_sided: list[Pair], in_items: list[Leaf]) -> list[Leaf]:
+    """Return the records of items that a missing verdict kept from being paired."""
+    if array.unaligned:
+        return in_items
+    unsure = [pair for pair in array.pairs if pair.status == "apart" and pair.unresolved]
+    ends = {(p.gold_index, None) for p in unsure} | {(None, p.predicted_index) for p in unsure}
+    unknown = [pair for pair in one_sided if (pair.gold_index, pair.predicted_index) in ends]
+    return [child for pair in unknown for child in pair.children]
+
+
+def _remove_verdicts(leaf: Leaf, array: ArrayRecord) -> None:
+    """Remove the verdicts of a record inside an array, for the same reason as the array's."""
+    array_verdict = array.unaligned or array.settled[0]
+    no_verdict = array_verdict._replace(score=None, passed=None, outcome="judge_error", calls=())
+    leaf.verdicts = [no_verdict._replace(metric=v.metric, weight=v.weight) for v in leaf.settled]
+    if isinstance(leaf, ArrayRecord):
+        leaf.unaligned = no_verdict
+        leaf.score, leaf.passed = None, None
+
+
+def _one_sided(walk: Traversal, array: ArrayRecord, i: int | None, j: int | None) -> Pair:
+    """Record an item that is on one side only; values absent on both sides have no record."""
+    pair = Pair(i, j, status="missed" if j is None else "spurious")
+    gold = _item(array.gold_items, i)
+    predicted = _item(array.predicted_items, j) if j is not None else _in_place_of_items(array)
+    node = array.node.item(i if i is not None else (j or 0))
+    paths = array.item_paths(i, j)
+    if i is not None and isinstance(predicted, Unusable):  # what is broken may stand elsewhere
+        paths = array.paths.below(array.gold_steps[i])
+    if node is not None:
+        _enter_present(walk, pair, node, gold, predicted, paths)
+    return pair
+
+
+def _enter_present(
+    walk: Traversal, pair: Pair, node: Node, gold: Any, predicted: Any, paths: Paths
+) -> None:
+    """Record the values of a pair, except those that are absent on both sides."""
+    walk.enter(pair, node, gold, predicted, paths)
+    pair.children = [child for child in pair.children if PRESENT in states(child)]
+
+
+def _in_place_of_items(array: ArrayRecord) -> Any:
+    """Return the predicted value of a missed item: missing, or broken if the array is."""
+    if isinstance(array.predicted, Unusable):
+        return array.predicted
+    outcomes = {verdict.outcome for verdict in array.settled}
+    reasons = {verdict.reason for verdict in array.settled}
+    if "structural" in outcomes:
+        return BROKEN.of(array.predicted)
+    return MISFIT.of(array.predicted) if MISFIT.reason in reasons else MISSING
+
+
+def _item(items: list[Any], index: int | None) -> Any:
+    if index is None:
+        return MISSING
+    item = items[index]
+    return item.item if isinstance(item, MapItem) else item
+
+
+def invented_leaves(walk: Traversal) -> None:
+    """Add a hallucination for each predicted leaf that the schema and gold do not have."""
+    _add_invented(walk.top, *walk.documents, ROOT)
+    for array in walk.arrays:
+        for pair in array.pairs:
+            i, j = pair.gold_index, pair.predicted_index
+            node = array.node.item(i if i is not None else (j or 0))
+            if j is not None and node is not None and pair.status != "apart":
+                ours, theirs = _item(array.gold_items, i), _item(array.predicted_items, j)
+                _add_invented(pair, node, ours, theirs, array.item_paths(i, j))
+
+
+def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
+    scored = {leaf.paths.gold for leaf in parent.children}
+    for part in undeclared(node, predicted, gold, compared=True):
+        if paths.below(part.path).gold in scored:
+            continue
+        verdict = Scored("undeclared", 0.0, False, "hallucination", part.reason)
+        for suffix, value in _beyond_gold(part):
+            field = (node.field + _INDEX.sub("[]", suffix)).removeprefix(".")
+            at = replace(NOWHERE, field=field, name=suffix, depth=node.depth + 1, _choices={})
+            parent.children.append(Leaf(at, paths.below(suffix), MISSING, value, True, [verdict]))
+
+
+def _beyond_gold(part: Part) -> list[tuple[str, Any]]:
+    """Return the predicted leaves in excess of gold's, counted per path without indices."""
+    gold = dict(leaves(part.gold, part.path)) if part.gold is not MISSING else {}
+    gold_values: dict[str, Counter[str]] = defaultdict(Counter)
+    for path, value in gold.items():
+        gold_values[_INDEX.sub("[]", path)][json_text(value)] += 1
+    predicted = dict(leaves(part.value, part.path))
+    predicted_leaves: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    for path, value in predicted.items():
+        predicted_leaves[_INDEX.sub("[]", path)].append((path, value))
+    gold_containers, predicted_containers = _containers(gold), _containers(predicted)
+    invented = []
+    for field, candidates in predicted_leaves.items():
+        values = gold_values[field]
+        # a leaf may also stand for an object or array that gold has at this path
+        containers = max(0, gold_containers[field] - predicted_containers[field])
+        # leaves with a value of gold's count first, then those with a path of gold's
+        ranked = sorted(
+            candidates, key=lambda leaf: (json_text(leaf[1]) not in values, leaf[0] not in gold)
+        )
+        invented.extend(ranked[values.total() + containers :])
+    return invented
+
+
+def _containers(paths: Iterable[str]) -> Counter[str]:
+    """Count the objects and arrays that hold leaves, by their path without indices."""
+    containers = {path[: step.start()] for path in paths for step in _STEP.finditer(path)}
+    return Counter(_INDEX.sub("[]", path) for path in containers)
+
+
+# --- the counts of a document ---------------------------------------------------------------------
+
+#: Where a node has several metrics, the first of these that occurs is the node's outcome.
+_PRECEDENCE = ("judge_error", "structural", "omission", "hallucination", "incorrect", "correct")
+
+
+def summarise(counted: Iterable[Leaf], *, by_field: bool) -> dict[str, Any]:
+    """Aggregate the counted nodes; `by_field`: ``field_score`` averages schema fields first."""
+    scores: dict[str | int, list[tuple[float, float]]] = defaultdict(list)
+    overall, passes, judged = [list[tuple[float, float]]() for _ in range(3)]
+    outcomes: Counter[str] = Counter()
+    gold_values = predicted_values = right = 0
+    for place, leaf in enumerate(counted):
+        verdicts = leaf.settled
+        weight = leaf.node.weight
+        items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
+        score, passed = point_score(verdicts)
+        outcomes[node_outcome(verdicts)] += 1
+        scores[leaf.node.field if by_field else place].append((score or 0.0, weight))
+        overall.append((score or 0.0, weight * max(1, items)))
+        passes.append((float(bool(passed)), weight))
+        if passed is not None:
+            judged.append((float(passed), weight))
+        in_gold, in_predicted = (state == PRESENT for state in states(leaf))
+        # an accepted alternative may be a value where gold has none, or none where gold has one
+        gold_values += in_predicted if passed else in_gold
+        predicted_values += in_predicted
+        right += bool(passed) and in_predicted
+    passed_nodes = sum(passed > 0 for passed, _ in judged)
+    fields = [(_mean(some), max(weight for _, weight in some)) for some in scores.values()]
+    both = gold_values + predicted_values
+    return {
+        "pass_rate": _mean(passes),
+        "overall_score": _mean(overall),
+        "field_score": _mean(fields),
+        "pass_rate_judged": _mean(judged) if judged or not passes else nan,
+        "precision": right / predicted_values if predicted_values else nan,
+        "recall": right / gold_values if gold_values else nan,
+        "f1": 2 * right / both if both else nan,
+        "evaluated": len(passes),
+        "judged": len(judged),
+        "passed": passed_nodes,
+        "failed": len(judged) - passed_nodes,
+        "omissions": outcomes["omission"],
+        "hallucinations": outcomes["hallucination"],
+        "structural": outcomes["structural"],
+        "judge_errors": outcomes["judge_error"],
+    }
+
+
+def _mean(values: list[tuple[float, float]]) -> float:
+    """Return the weighted mean; the plain one if no weight is above 0, and 1 for no values."""
+    weight = sum([w for _, w in values])
+    if weight > 0:
+        return min(1.0, sum([value * w for value, w in values]) / weight)
+    return min(1.0, sum([value for value, _ in values]) / len(values)) if values else 1.0
+
+
+def node_outcome(verdicts: list[Scored]) -> str:
+    """Return the outcome of a node from those of its metrics: the gravest one."""
+    if len(verdicts) == 1:
+        return verdicts[0].outcome
+    found = {v.outcome for v in verdicts}
+    return next((o for o in _PRECEDENCE if o in found), "both_absent")
