@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,6 @@ from pandas.api.types import pandas_dtype
 
 from extractbench_nb.core.values.json_values import json_number
 from extractbench_nb.errors import InputError, needs
-
-#: What can be summed by keys.
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +200,61 @@ class DescribedFrames:
             One row per column: column, dtype, values, nullable, meaning, frame.
         """
         return describe_frames(cls._specs)
+
+
+#: What `ScoredResult.rows` has at least; beside them ``counted`` says which rows enter the scores.
+ROW_COLUMNS = FrameSpec(
+    "rows",
+    "one row per scored value of a run and document",
+    (
+        Column("run", "string", "name of the run", nullable=True),
+        Column("document", "string", "document id", nullable=True),
+        Column("outcome", "string", "what happened, as in `Evaluation.fields`"),
+        Column("score", "Float64", "score; missing where no verdict was given", "0 to 1", True),
+        Column("passed", "boolean", "whether the score passes", nullable=True),
+        Column("gold", "object", "gold's value", nullable=True),
+        Column("predicted", "object", "predicted value", nullable=True),
+    ),
+)
+
+SCORE_COLUMNS = FrameSpec(
+    "scores",
+    "one row per run, document and measure",
+    (
+        Column("run", "string", "name of the run", nullable=True),
+        Column("document", "string", "document id", nullable=True),
+        Column("measure", "string", "name of the score, such as pass_rate or grits_con"),
+        Column("score", "float64", "its value; NaN where it is not defined", "0 to 1", True),
+    ),
+)
+
+
+@runtime_checkable
+class ScoredResult(Protocol):
+    """What statistics and views take: anything that was scored, whatever it is made of.
+
+    ``rows`` has the columns `ROW_COLUMNS` and any others, ``scores`` those of `SCORE_COLUMNS`;
+    ``summary`` has one entry per measure, or one row per run and document.
+    """
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """One row per scored value."""
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """One row per run, document and measure."""
+
+    @property
+    def summary(self) -> pd.Series | pd.DataFrame:
+        """The measures of all."""
+
+
+def scores_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
+    """Return the scores of outputs, one row each, as `SCORE_COLUMNS`."""
+    ids = ["run", "document"]
+    long = summary[[*ids, *measures]].melt(ids, var_name="measure", value_name="score")
+    return SCORE_COLUMNS.from_records(long)
 
 
 def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:

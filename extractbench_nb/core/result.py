@@ -36,7 +36,7 @@ from extractbench_nb.core.evaluation_frames import (
     match_rows,
     total_cost,
 )
-from extractbench_nb.core.frames import DescribedFrames, FrameSpec
+from extractbench_nb.core.frames import TEXT, DescribedFrames, FrameSpec, scores_of
 from extractbench_nb.core.mismatches import MISMATCH_COLUMNS, mismatch_frame
 from extractbench_nb.core.pairing import declared_share
 from extractbench_nb.core.profile_rules import Profile
@@ -332,7 +332,21 @@ class Evaluation(DescribedFrames):
                 rows.append(made.row(UNNAMED_SCHEMA, None))
         return RULE_COLUMNS.from_rows(rows)
 
-    def rows(self) -> dict[str, list[tuple[Any, ...]]]:
+    @property
+    def rows(self) -> pd.DataFrame:
+        """One row per evaluated field and metric, led by the labels ``run`` and ``document``."""
+        labels = {name: self._meta.get(name) for name in ("run", "document")}
+        ids = {n: pd.array([v] * len(self._fields), dtype=TEXT) for n, v in labels.items()}
+        return pd.DataFrame({**ids, **self._fields})
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """One row per measure: run and document, if labelled, measure and score."""
+        labels = {name: [self._meta.get(name)] for name in ("run", "document")}
+        measures = [c.name for c in SUMMARY.columns if c.values == "0 to 1"]
+        return scores_of(pd.DataFrame(labels | {n: [self._summary[n]] for n in measures}), measures)
+
+    def frame_rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """Return the rows of fields, arrays, matches, judge_calls and summary, for other frames.
 
         Returns

@@ -20,7 +20,7 @@ from extractbench_nb.core import (
     mismatch_frame,
     read_predicted,
 )
-from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, scores_of
 from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs.inputs import Cell, Plan
@@ -226,6 +226,16 @@ class Evaluations(TextCard, DescribedFrames):
     def judge_calls(self) -> pd.DataFrame:
         """One row per call of a model, of a run and document; empty for rule-based judges."""
         return self._frame("judge_calls")
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The frame `fields`, by the name that it has in every `ScoredResult`."""
+        return self.fields
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """One row per run, document and measure of `summary`."""
+        return scores_of(self.summary, UNITS)
 
     @property
     def summary(self) -> pd.DataFrame:

@@ -117,7 +117,7 @@ def packed_rows(
     evaluation: Evaluation, problem: str | None
 ) -> tuple[list[float], dict[str, bytes]]:
     """Return the summary's entries and the packed rows of each part; none pass with a problem."""
-    parts = evaluation.rows()
+    parts = evaluation.frame_rows()
     summary = dict(zip(SUMMARY.names, parts.pop("summary")[0], strict=True))
     if problem is not None:
         changes: dict[str, dict[str, Any]] = {

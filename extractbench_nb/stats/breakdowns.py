@@ -54,10 +54,18 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
     found = as_pandas(getattr(source, part, None))
     if isinstance(found, pd.DataFrame):
         return found
-    if isinstance(found, pd.Series):  # the summary of one evaluation, as a batch has it
-        problem = getattr(getattr(source, "inputs", None), "problem", None)
-        row = {str(name): [value] for name, value in found.items()}
+    if isinstance(found, pd.Series) and isinstance(source, Evaluation):  # as a batch has it
+        problem = source.inputs.problem
+        row = {str(name): [value] for name, value in source.summary.items()}
         return pd.DataFrame(row | {"valid": [problem is None]}).infer_objects()
+    scores = getattr(source, "scores", None)
+    if part == "summary" and isinstance(scores, pd.DataFrame):
+        names = ["run", "document", "measure"]
+        wide = scores.pivot_table("score", names[:2], names[2], dropna=False, sort=False)
+        return wide.rename_axis(columns=None).reset_index()
+    rows = getattr(source, "rows", None)
+    if part == "fields" and isinstance(rows, pd.DataFrame):
+        return rows
     raise InputError(
         f"{type(source).__name__} has no frame {part!r}; pass an Evaluation, the results of a "
         "batch, a DataFrame, a mapping from run to one of these, or a list of them"
@@ -234,12 +242,13 @@ def _rank(column: pd.Series) -> pd.Series:
 
 def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:
     """Return the counted rows, or all of them; raise `InputError` if columns are missing."""
-    refuse_missing(fields, ("outcome", "score", "passed", *(("counted",) if counted else ())))
+    refuse_missing(fields, ("outcome", "score", "passed"))
     unknown = set(fields["outcome"].dropna().unique()) - set(OUTCOMES)
     if unknown or fields["outcome"].isna().any():
         found = min(map(str, unknown)) if unknown else None
         raise InputError(f"fields: outcome {found!r} is unknown; {nearest(found, OUTCOMES)}")
-    rows = fields[fields["counted"].to_numpy(dtype=bool)] if counted else fields
+    is_chosen = counted and "counted" in fields.columns
+    rows = fields[fields["counted"].to_numpy(dtype=bool)] if is_chosen else fields
     return rows.reset_index(drop=True)
 
 
