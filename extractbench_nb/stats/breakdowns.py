@@ -60,8 +60,8 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
         return pd.DataFrame(row | {"valid": [problem is None]}).infer_objects()
     scores = getattr(source, "scores", None)
     if part == "summary" and isinstance(scores, pd.DataFrame):
-        names = ["run", "document", "measure"]
-        wide = scores.pivot_table("score", names[:2], names[2], dropna=False, sort=False)
+        ids = ["run", "document"]
+        wide = scores.pivot_table("score", ids, "measure", dropna=False, sort=False)
         return wide.rename_axis(columns=None).reset_index()
     rows = getattr(source, "rows", None)
     if part == "fields" and isinstance(rows, pd.DataFrame):
