@@ -25,6 +25,7 @@ from extractbench_nb.core import (
     register,
     rule,
 )
+from extractbench_nb.core.values import UNLABELED
 from extractbench_nb.errors import (
     ConfigError,
     ExtractBenchError,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "UNLABELED",
     "ConfigError",
     "ExtractBenchError",
     "InputError",

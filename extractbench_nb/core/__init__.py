@@ -37,6 +37,7 @@ from extractbench_nb.core.result import Evaluation
 from extractbench_nb.core.result import Inputs as Inputs
 from extractbench_nb.core.similarity import MapItem
 from extractbench_nb.core.traversal import Aligner as Aligner
+from extractbench_nb.core.values.json_values import unlabelled
 
 __all__ = [
     "RULES",
@@ -52,5 +53,6 @@ __all__ = [
     "metrics",
     "profiles",
     "rule",
+    "unlabelled",
     "unregister",
 ]

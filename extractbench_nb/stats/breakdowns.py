@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
     if isinstance(source, Mapping):
         if not levels:
             raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
-        refuse_two_profiles(source.values())
+        refuse_two_profiles(source)
         level, *deeper = levels
         frames = {key: gather(value, part, tuple(deeper)) for key, value in source.items()}
         for key, frame in frames.items():
@@ -72,15 +72,24 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
     )
 
 
-def refuse_two_profiles(sources: Iterable[object]) -> None:
-    """Raise `InputError` if results were scored by the rules of two profiles."""
-    metas = (getattr(source, "meta", None) for source in sources)
-    names = {meta["profile"] for meta in metas if meta is not None and "profile" in meta}
+def refuse_two_profiles(source: object) -> None:
+    """Raise `InputError` if results, in mappings or lists, are of two profiles."""
+    names = set(_profiles(source))
     if len(names) > 1:
         raise InputError(
             f"results of the profiles {' and '.join(map(repr, sorted(names)))} cannot be compared; "
             "evaluate all of them with one"
         )
+
+
+def _profiles(source: object) -> Iterator[str]:
+    if isinstance(source, Mapping):
+        source = [*source.values()]
+    if isinstance(source, list | tuple):
+        for value in source:
+            yield from _profiles(value)
+    elif isinstance(meta := getattr(source, "meta", None), Mapping) and "profile" in meta:
+        yield meta["profile"]
 
 
 def _named(frame: pd.DataFrame, level: str, name: str) -> pd.DataFrame:

@@ -222,7 +222,7 @@ def judge_agreement(
     if metrics is None:
         metrics = [name for name, entry in REGISTRY.entries.items() if entry.judged]
     compared = [metrics] if isinstance(metrics, str) else list(metrics)
-    refuse_two_profiles(source.values())
+    refuse_two_profiles(source)
     sides = {str(name): _rows(str(name), found, compared) for name, found in source.items()}
     pairs = list(combinations(sides, 2))
     if reference is not None:

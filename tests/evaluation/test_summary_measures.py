@@ -1,0 +1,140 @@
+"""What `summary` says beside the scores: the floor, micro measures, counts; one profile a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import extractbench_nb as xb
+
+NAME = {"type": "string", "evaluation_config": "string_exact"}
+ROW = {"type": "object", "properties": {"a": NAME, "b": NAME, "c": NAME, "d": NAME}}
+SAMPLE = Path(__file__).parents[2] / "dataset"
+
+
+def schema_of(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+def test_the_floor_is_what_a_null_prediction_reaches(profile: str) -> None:
+    golds = sorted(SAMPLE.glob("*/*/pdf+gold/*.gold.json"))
+    assert golds
+    for path in golds:
+        schema = next(path.parent.parent.glob("*-schema.json"))
+        gold = json.loads(path.read_text())
+        blank = {key: [] if isinstance(value, list) else None for key, value in gold.items()}
+        ev = xb.evaluate(schema, gold, gold, profile=profile)
+        of_null = xb.evaluate(schema, gold, blank, profile=profile)
+        assert ev.summary["null_pass_rate"] == pytest.approx(of_null.summary["pass_rate"])
+        assert of_null.summary["null_pass_rate"] == ev.summary["null_pass_rate"]
+
+
+#: Gold, predicted; right, predicted values, gold values.
+MICRO = {
+    "all right": ({"a": "x", "b": "y"}, {"a": "x", "b": "y"}, (2, 2, 2)),
+    "one wrong": ({"a": "x", "b": "y"}, {"a": "x", "b": "z"}, (1, 2, 2)),
+    "one omitted": ({"a": "x", "b": "y"}, {"a": "x"}, (1, 1, 2)),
+    "one invented": ({"a": "x"}, {"a": "x", "b": "y"}, (1, 2, 1)),
+    "nothing there": ({}, {}, (0, 0, 0)),
+    "undeclared": ({"a": "x"}, {"a": "x", "z": 1}, (1, 2, 1)),
+    "of a wrong type": ({"a": "x"}, {"a": 5}, (0, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("gold, predicted, counts", MICRO.values(), ids=MICRO)
+def test_micro_measures(
+    gold: dict[str, Any], predicted: dict[str, Any], counts: tuple[int, int, int]
+) -> None:
+    right, said, true = counts
+    found = xb.evaluate(schema_of(a=NAME, b=NAME), gold, predicted, profile="strict").summary
+    expected = [right / n if n else float("nan") for n in (said, true)] + [
+        2 * right / (said + true) if said + true else float("nan")
+    ]
+    assert found[["precision", "recall", "f1"]].tolist() == pytest.approx(expected, nan_ok=True)
+
+
+def test_an_accepted_absence_is_no_gold_value() -> None:
+    accepted = [{"path": "$.a", "value": None}]
+    ev = xb.evaluate(schema_of(a=NAME, b=NAME), {"a": "x", "b": "y"}, {"b": "y"}, accepted=accepted)
+    assert ev.summary[["precision", "recall", "f1"]].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_counts_are_integers() -> None:
+    ev = xb.evaluate(schema_of(a=NAME), {"a": "x"}, {"a": "y"})
+    counts = [c.name for c in xb.core.Evaluation.spec("summary").columns if c.dtype == "int64"]
+    assert "passed" in counts
+    assert all(type(ev.summary[name]) is int for name in counts)
+    row = {"run": "r", "document": "d", "schema": schema_of(a=NAME), "gold": {}, "predicted": "no"}
+    evs = xb.evaluate_runs(pd.DataFrame([row]), progress=False)
+    assert (evs.summary[counts].dtypes == "int64").all()
+    assert evs.summary["valid"].tolist() == [False]
+
+
+def test_counts_of_items_are_disjoint() -> None:
+    gold = [{"a": n, "b": n, "c": n, "d": n} for n in "123"]
+    predicted = [gold[0], {**gold[1], "d": "wrong"}, {"a": "new"}, {"a": "other"}]
+    for profile in ("paper", "strict"):
+        ev = xb.evaluate(schema_of(rows={"type": "array", "items": ROW}),
+                         {"rows": gold}, {"rows": predicted}, profile=profile)  # fmt: skip
+        row = ev.arrays.iloc[0]
+        names = ["matched", "differing", "missed", "spurious"]
+        assert row[names].tolist() == [1, 1, 1, 2]
+        assert row[["recall", "precision"]].tolist() == [1 / 3, 1 / 4]
+        assert ev.matches["status"].value_counts().reindex(names).tolist() == [1, 1, 1, 2]
+
+
+def test_field_score_counts_each_schema_field_once_in_strict() -> None:
+    scalars = {f"s{n}": NAME for n in range(10)}
+    schema = schema_of(**scalars, rows={"type": "array", "items": ROW})
+    rows = [{name: f"{name}{n}" for name in "abcd"} for n in range(300)]
+    gold = {**dict.fromkeys(scalars, "x"), "rows": rows}
+    predicted = {**dict.fromkeys(scalars, "y"), "rows": rows}
+    strict = xb.evaluate(schema, gold, predicted)
+    assert strict.summary["pass_rate"] == pytest.approx(1200 / 1210)
+    assert strict.summary["field_score"] == pytest.approx(4 / 14)
+    assert "rows" in repr(strict)  # the array that outweighs the rest is named
+    paper = xb.evaluate(schema, gold, predicted, profile="paper")
+    assert paper.summary["field_score"] == pytest.approx(1 / 11)
+
+
+def test_invented_items_are_named_where_they_cost_nothing() -> None:
+    schema = schema_of(rows={"type": "array", "items": ROW})
+    row = dict.fromkeys("abcd", "x")
+    invented = [dict.fromkeys("abcd", str(n)) for n in range(50)]
+    paper = xb.evaluate(schema, {"rows": [row]}, {"rows": [row, *invented]}, profile="paper")
+    assert paper.summary["pass_rate"] == 1.0
+    assert "50 spurious items" in repr(paper)
+    assert "50 spurious items" in paper._repr_html_()
+    strict = xb.evaluate(schema, {"rows": [row]}, {"rows": [row, *invented]})
+    assert strict.meta["profile"] == "strict"
+    assert strict.summary["pass_rate"] == pytest.approx(4 / 204)
+
+
+def test_results_of_two_profiles_are_not_compared(tmp_path: Path) -> None:
+    schema, gold = schema_of(a=NAME), {"a": "x"}
+    single = {p: xb.evaluate(schema, gold, gold, profile=p) for p in ("paper", "strict")}
+    rows = pd.DataFrame(
+        [
+            {"run": r, "document": "d", "schema": schema, "gold": gold, "predicted": gold}
+            for r in "ab"
+        ]
+    )
+    batches = {
+        p: xb.evaluate_runs(rows, profile=p, progress=False, save_to=tmp_path / p) for p in single
+    }
+    attempts: list[Any] = [
+        lambda: xb.compare_runs({p: {"d": ev} for p, ev in single.items()}),
+        lambda: xb.compare_runs({"a": batches["paper"], "b": batches["strict"]}),
+        lambda: xb.agreement(batches["paper"], batches["strict"]),
+        lambda: xb.regressions(batches["paper"], batches["strict"]),
+        lambda: xb.breakdown(list(single.values())),
+        lambda: xb.stats.judge_agreement(single),
+    ]
+    for attempt in attempts:
+        with pytest.raises(xb.InputError, match="profile"):
+            attempt()
