@@ -131,7 +131,7 @@ def test_results_of_two_profiles_are_not_compared(tmp_path: Path) -> None:
         lambda: xb.compare_runs({p: {"d": ev} for p, ev in single.items()}),
         lambda: xb.compare_runs({"a": batches["paper"], "b": batches["strict"]}),
         lambda: xb.agreement(batches["paper"], batches["strict"]),
-        lambda: xb.regressions(batches["paper"], batches["strict"]),
+        lambda: xb.regressions(batches["paper"], batches["strict"], run="a"),
         lambda: xb.breakdown(list(single.values())),
         lambda: xb.stats.judge_agreement(single),
     ]
