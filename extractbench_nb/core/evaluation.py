@@ -23,10 +23,10 @@ from extractbench_nb.core.accepted import Accepted, alternatives_of
 from extractbench_nb.core.evaluation_frames import NOTHING_SCORED, Note, ignored_params
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.records import ROOT, Leaf, in_order
+from extractbench_nb.core.records import ROOT, Leaf
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.result import Evaluation, Inputs
-from extractbench_nb.core.rollup import finish, summarise
+from extractbench_nb.core.rollup import finish, null_pass_rate
 from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.scoring import Scored, Scorer
@@ -307,11 +307,9 @@ class Run:
     def _null_pass_rate(self) -> float:
         """Return the pass rate of a prediction in which everything is null; no judge is asked."""
         scorer = Scorer(self.profile, OfflineJudge(), self.scorer.accepted)
-        walk = Traversal(scorer, "optimal")
-        walk.descend(self.schema.root, self.gold, None)
-        finish(walk, self.profile)
-        counted = [leaf for leaf in in_order(walk.top.children) if leaf.counted]
-        return float(summarise(counted, by_field=False)["pass_rate"])
+        null_walk = Traversal(scorer, "optimal")
+        null_walk.descend(self.schema.root, self.gold, None)
+        return null_pass_rate(null_walk, self.traversal, self.profile)
 
 
 # --- options ------------------------------------------------------------------------------------
