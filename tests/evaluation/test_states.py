@@ -181,3 +181,42 @@ def test_absent_items_inside_arrays() -> None:
     """Null is a value state of items too: a null item is one of the items."""
     ev = evaluate(ARRAY, ["x", None], [None, "x"])
     assert ev.arrays.loc[0, ["gold_items", "predicted_items", "matched"]].tolist() == [2, 2, 2]
+
+
+def test_a_required_key_is_not_missed_where_gold_is_null() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": ["string", "null"]}},
+        "required": ["a"],
+    }
+    missing = xb.evaluate(schema, {"a": None}, {})
+    assert missing.fields.loc[0, ["outcome", "passed"]].tolist() == ["both_absent", True]
+    omitted = xb.evaluate(schema, {"a": "x"}, {})
+    assert omitted.fields.loc[0, "reason"] == "required_missing"
+
+
+@pytest.mark.parametrize("score, passed", [(0.75, True), (0.7499, False)])
+def test_a_score_at_the_mark_passes(score: float, passed: bool) -> None:
+    class Judge:
+        name = "fixed"
+
+        def compare(self, gold: str, predicted: str) -> Any:
+            return xb.judges.Verdict(score, "fixed")
+
+    config = {"metric_id": "string_semantic", "params": {"pass_threshold": 0.75}}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "evaluation_config": config}},
+    }
+    ev = xb.evaluate(schema, {"a": "x"}, {"a": "y"}, judge=Judge())
+    assert ev.fields.loc[0, "passed"] == passed
+
+
+@pytest.mark.parametrize("gold, passed", [("abcde", True), ("abcdefg", False)])
+def test_a_similarity_at_the_threshold_passes(gold: str, passed: bool) -> None:
+    config = {"metric_id": "string_fuzzy", "params": {"threshold": 0.8}}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "evaluation_config": config}},
+    }
+    assert xb.evaluate(schema, {"a": gold}, {"a": "abcdX"}).fields.loc[0, "passed"] == passed
