@@ -296,11 +296,11 @@ class Run:
             self.notes.append(NOTHING_SCORED)
         inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
         return Evaluation(
-            self.traversal.top.children,
+            tuple(self.traversal.top.children),
             self.profile,
             inputs,
             meta,
-            self.notes,
+            tuple(self.notes),
             self._null_pass_rate,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,6 +194,7 @@ class Inputs(NamedTuple):
     problem: str | None
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(DescribedFrames):
     """The result of one evaluation.
 
@@ -212,8 +214,16 @@ class Evaluation(DescribedFrames):
         One row per wrong value that has a kind: power of ten, truncated, ...; joins on ``path``.
     rules : pandas.DataFrame
         One row per cross-field rule that applies to the schema, see `rule`; not frozen.
+    rows, scores : pandas.DataFrame
+        ``fields`` and the measures of ``summary`` in the form that every `ScoredResult` has.
     meta : dict
         Profile, judge, alignment, seconds, versions.
+    inputs : Inputs
+        What was compared: schema, gold, predicted, and the parser's message if any.
+    profile : Profile
+        The rules that were applied.
+    records : tuple of Leaf
+        The records outside of arrays that the frames are made of; empty after pickling.
 
     Examples
     --------
@@ -235,40 +245,18 @@ class Evaluation(DescribedFrames):
         MISMATCH_COLUMNS,
     )
 
-    _top: tuple[Leaf, ...]
-    _profile: Profile
-    _inputs: Inputs
-    _meta: dict[str, Any]
+    records: tuple[Leaf, ...]
+    profile: Profile
+    inputs: Inputs
+    _meta: Mapping[str, Any]
     _notes: tuple[Note, ...]
     _null_pass_rate: Callable[[], float]
-
-    def __init__(
-        self,
-        top: list[Leaf],
-        profile: Profile,
-        inputs: Inputs,
-        meta: Mapping[str, Any],
-        notes: list[Note],
-        null_pass_rate: Callable[[], float],
-    ) -> None:
-        self.__dict__.update(  # since __setattr__ refuses
-            _top=tuple(top),
-            _profile=profile,
-            _inputs=inputs,
-            _meta=dict(meta),
-            _notes=tuple(notes),
-            _null_pass_rate=null_pass_rate,
-        )
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Raise `AttributeError`: a result is frozen."""
-        raise AttributeError(f"an Evaluation is frozen; cannot set {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the frames without the records behind them; warnings are computed again."""
         frames = ("_fields", "_arrays", "_matches", "_judge_calls", "_summary")
-        kept = (*frames, "_profile", "_inputs", "_meta")
-        return {name: getattr(self, name) for name in kept} | {"_notes": self._notes, "_top": ()}
+        kept = (*frames, "profile", "inputs", "_meta", "_notes")
+        return {name: getattr(self, name) for name in kept} | {"records": ()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore what `__getstate__` kept."""
@@ -321,7 +309,7 @@ class Evaluation(DescribedFrames):
         Without a rule that applies, the frame is empty. A schema without id, title and ``$id`` gets
         a name with ``ev.labelled(schema="invoice")``.
         """
-        schema, gold, predicted, problem = self._inputs
+        schema, gold, predicted, problem = self.inputs
         names = schema.names(self._meta.get("schema"))
         rows = []
         for made in tuple(RULES.values()):
@@ -355,7 +343,7 @@ class Evaluation(DescribedFrames):
             Cells in the order of the columns; ``summary`` has one row.
         """
         arrays = self.array_records()
-        calls = list(call_rows(self._top))
+        calls = list(call_rows(self.records))
         return {
             "fields": field_rows(self.leaves),
             "arrays": [array_row(array) for array in arrays],
@@ -471,27 +459,12 @@ class Evaluation(DescribedFrames):
     @property
     def schema(self) -> Schema:
         """The parsed schema."""
-        return self._inputs.schema
-
-    @property
-    def inputs(self) -> Inputs:
-        """What was compared: schema, gold, predicted, and the parser's message if any."""
-        return self._inputs
-
-    @property
-    def profile(self) -> Profile:
-        """The rules that were applied."""
-        return self._profile
-
-    @property
-    def records(self) -> tuple[Leaf, ...]:
-        """The records outside of arrays that the frames are made of; empty after pickling."""
-        return self._top
+        return self.inputs.schema
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
         """Every record in document order, those of arrays and inside arrays too."""
-        return tuple(in_order(self._top))
+        return tuple(in_order(self.records))
 
     def array_records(self) -> list[ArrayRecord]:
         """Return the records of the arrays that have rows.
@@ -501,7 +474,7 @@ class Evaluation(DescribedFrames):
         list of ArrayRecord
             In document order, outer before inner; empty after pickling.
         """
-        records = in_order(self._top, one_sided=False)
+        records = in_order(self.records, one_sided=False)
         return [record for record in records if isinstance(record, ArrayRecord)]
 
     def save(self, folder: str | Path) -> Path:
@@ -583,19 +556,19 @@ class Evaluation(DescribedFrames):
 
     @cached_property
     def _judge_calls(self) -> pd.DataFrame:
-        return CALL_COLUMNS.from_rows(call_rows(self._top))
+        return CALL_COLUMNS.from_rows(call_rows(self.records))
 
     @cached_property
     def _summary(self) -> pd.Series:
-        values = self._summary_row([*call_rows(self._top)])
+        values = self._summary_row([*call_rows(self.records)])
         return pd.Series(values, SUMMARY.names, dtype=object, name="summary")
 
     def _summary_row(self, calls: Sequence[_Row]) -> tuple[float, ...]:
         counted = [leaf for leaf in self.leaves if leaf.counted]
-        values = summarise(counted, by_field=self._profile.count_array_leaves) | {
+        values = summarise(counted, by_field=self.profile.count_array_leaves) | {
             "null_pass_rate": self._null_pass_rate(),
             "unlabelled": sum(kind == "unlabelled" for _, _, kind, *_ in self._notes),
-            "gold_coverage": declared_share(self.schema.root, self._inputs.gold),
+            "gold_coverage": declared_share(self.schema.root, self.inputs.gold),
             "llm_calls": len(calls),
             "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
         }
@@ -603,7 +576,7 @@ class Evaluation(DescribedFrames):
 
     @cached_property
     def _warnings(self) -> pd.DataFrame:
-        return document_warnings(*self._inputs, self._notes)
+        return document_warnings(*self.inputs, self._notes)
 
     def __repr__(self) -> str:
         """Write scores, counts and the worst fields in a few lines."""

@@ -326,7 +326,9 @@ def summarise(counted: Iterable[Leaf], *, by_field: bool) -> dict[str, Any]:
         passes.append((float(bool(passed)), weight))
         if passed is not None:
             judged.append((float(passed), weight))
-        in_gold, in_predicted = (state == PRESENT for state in states(leaf))
+        in_gold = in_predicted = True
+        if type(leaf.gold) not in SCALARS or type(leaf.predicted) not in SCALARS:
+            in_gold, in_predicted = (state == PRESENT for state in states(leaf))
         # an accepted alternative may be a value where gold has none, or none where gold has one
         gold_values += in_predicted if passed else in_gold
         predicted_values += in_predicted
