@@ -262,8 +262,9 @@ def invented_leaves(walk: Traversal) -> None:
 
 
 def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
-    scored = {leaf.paths.gold for leaf in parent.children}
-    for part in undeclared(node, predicted, gold, compared=True):
+    parts = list(undeclared(node, predicted, gold, compared=True))
+    scored = {leaf.paths.gold for leaf in parent.children} if parts else ()
+    for part in parts:
         if paths.below(part.path).gold in scored:
             continue
         verdict = Scored("undeclared", 0.0, False, "hallucination", part.reason)
