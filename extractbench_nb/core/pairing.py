@@ -134,7 +134,7 @@ def resolve_union(node: Node, gold: Any, predicted: Any) -> Node:
         index = _branch_index(node, predicted if absent else gold)
         chosen = node.choose(index)
         if chosen.kind == "object" and _aligned_as_array(node) and is_map_of_arrays(chosen):
-            return node.choose_flattened(index)
+            return node.choose(index, flattened=True)
         node = chosen
     return node
 

@@ -82,6 +82,33 @@ def table_html(names: Sequence[str], numbers: Sequence[str], rows: Iterable[list
     return table(heads, body, range(len(names), len(heads))) if body else ""
 
 
+def tree_html(
+    labels: Sequence[Iterable[tuple[str, str]]], below: Sequence[Iterable[int]], unfolded: int = 60
+) -> str:
+    """Write a tree as nested ``<details>``; the first `unfolded` nodes with children are open.
+
+    The root comes first, and a node before those below it, whose positions are in `below`. A label
+    has texts of the kinds ``name``, ``type``, ``note``, ``metric`` and ``desc``, escaped here.
+    """
+    tags = {"name": "b", "metric": "code"}
+    first = [at for at, children in enumerate(below) if children][:unfolded]
+    written: dict[int, str] = {}
+    for at in reversed(range(len(labels))):
+        parts = []
+        for kind, text in labels[at]:
+            named = "" if kind == "name" else f"xb-{kind}"
+            escaped = document_text(text, 120 if kind == "desc" else 80)
+            parts.append(cell(escaped, named, tags.get(kind, "span")))
+        label = " ".join(parts)
+        if not below[at]:
+            written[at] = cell(label, "xb-leaf", "div")
+            continue
+        inside = "".join(written.pop(child) for child in below[at])
+        is_open = " open" if at in first else ""
+        written[at] = f"<details{is_open}><summary>{label}</summary>{inside}</details>"
+    return cell(written[0], "xb-tree", "div")
+
+
 def more_rows(hidden: int, frame: str) -> str:
     """Say how many rows are not shown and which frame has them; empty if all are shown."""
     return f"… {hidden} more; .{frame} has them" if hidden > 0 else ""

@@ -142,6 +142,14 @@ def test_html_is_static_and_escaped() -> None:
     assert "<details" in html
 
 
+def test_html_unfolds_the_first_nodes() -> None:
+    inner = {"type": "object", "properties": {"x": STRING}}
+    schema = {"type": "object", "properties": {f"k{i}": inner for i in range(80)}}
+    html = xb.schema.parse_schema(schema)._repr_html_()
+    assert (html.count("<details open>"), html.count("<details>")) == (60, 21)
+    assert html.index("<details open>") < html.index("<details>")
+
+
 def pet(kind: str, **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"kind": {"const": kind}, "age": STRING}, **more}
 

@@ -13,7 +13,6 @@ import pandas as pd
 
 from extractbench_nb.core.field_metrics.estimates import Estimated, similar_texts
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema.parse import use_catalogue
 from extractbench_nb.core.values.json_values import private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
 
@@ -251,7 +250,6 @@ class Registry:
 
 #: The metrics that exist, built in and of the user's own.
 REGISTRY = Registry()
-use_catalogue(REGISTRY)
 
 #: Where the definitions of most built-in metrics come from.
 README = "ExtractBench README, metrics table"

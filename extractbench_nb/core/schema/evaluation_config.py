@@ -9,55 +9,51 @@ accepted wherever a preset's is, so that a user's metric needs no preset.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb.core.field_metrics.registry import Registry
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values.json_values import equality_key, json_type
 from extractbench_nb.errors import ConfigError, nearest
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(NamedTuple):
     """A named metric with its parameters (Table 4 of the ExtractBench paper, and its README)."""
 
     name: str
-    metric_id: str
-    params: Mapping[str, Any]
     use: str
+    params: Mapping[str, Any]
+
+    @property
+    def metric_id(self) -> str:
+        """The metric, whose name is the preset's own."""
+        return self.name
 
 
-def _preset(name: str, use: str, metric_id: str | None = None, **params: Any) -> Preset:
-    return Preset(name, metric_id or name, params, use)
-
-
-#: All presets by name.
-PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {
-        preset.name: preset
-        for preset in (
-            _preset("string_exact", "identifiers, codes"),
-            _preset("string_case_insensitive", "enums, units, status words"),
-            _preset("string_fuzzy", "names with typos", threshold=0.8, case_sensitive=False),
-            _preset("string_semantic", "free text; the default for strings"),
-            _preset("string_url", "web addresses"),
-            _preset("string_llm", "anything a judge should decide"),
-            _preset("number_exact", "counts, amounts that must not be rounded"),
-            _preset("number_tolerance", "reported values; default for numbers", tolerance=0.001),
-            _preset("integer_exact", "years, counts; the default for integers"),
-            _preset("boolean_exact", "flags; the default for booleans"),
-            _preset("array_llm", "arrays, aligned item by item; the default for arrays"),
-            _preset("skip", "nodes that are not scored"),
-            _preset("date", "dates in any common format", precision="day"),
-            _preset("string_normalized", "text; case, spacing, punctuation and Unicode aside"),
-            _preset("set_f1", "arrays of scalars, order and repetition aside"),
-        )
-    }
+_PRESETS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("string_exact", "identifiers, codes", {}),
+    ("string_case_insensitive", "enums, units, status words", {}),
+    ("string_fuzzy", "names with typos", {"threshold": 0.8, "case_sensitive": False}),
+    ("string_semantic", "free text; the default for strings", {}),
+    ("string_url", "web addresses", {}),
+    ("string_llm", "anything a judge should decide", {}),
+    ("number_exact", "counts, amounts that must not be rounded", {}),
+    ("number_tolerance", "reported values; default for numbers", {"tolerance": 0.001}),
+    ("integer_exact", "years, counts; the default for integers", {}),
+    ("boolean_exact", "flags; the default for booleans", {}),
+    ("array_llm", "arrays, aligned item by item; the default for arrays", {}),
+    ("skip", "nodes that are not scored", {}),
+    ("date", "dates in any common format", {"precision": "day"}),
+    ("string_normalized", "text; case, spacing, punctuation and Unicode aside", {}),
+    ("set_f1", "arrays of scalars, order and repetition aside", {}),
 )
+#: All presets by name.
+PRESETS: Mapping[str, Preset] = MappingProxyType({row[0]: Preset(*row) for row in _PRESETS})
 
 #: Metric of a node that declares none, by JSON Schema type. Objects and nulls are not scored.
 DEFAULT_METRICS: Mapping[str, str] = MappingProxyType(
@@ -72,7 +68,7 @@ DEFAULT_METRICS: Mapping[str, str] = MappingProxyType(
 
 #: Metrics that need an array, and those of the presets that are not made for one.
 ARRAY_METRICS = frozenset({"array_llm", "set_f1"})
-SCALAR_METRICS = frozenset(p.metric_id for p in PRESETS.values()) - ARRAY_METRICS - {"skip"}
+SCALAR_METRICS = PRESETS.keys() - ARRAY_METRICS - {"skip"}
 
 PRESET_COLUMNS = FrameSpec(
     "presets",
@@ -105,42 +101,6 @@ def presets() -> pd.DataFrame:
         (p.name, p.metric_id, dict(p.params), default_for.get(p.name), p.use)
         for p in PRESETS.values()
     )
-
-
-_KEYS = ("metric_id", "params", "weight", "metrics", "aggregation_weight", "preset", "accepted")
-_METRIC_KEYS = ("metric_id", "params", "weight")
-
-
-class MetricCatalogue(Protocol):
-    """What the schema asks of the registry: which names exist, which params are right."""
-
-    def names(self) -> Iterable[str]:
-        """Return the names of all registered metrics."""
-        ...
-
-    def takes_objects(self, metric_id: str) -> bool:
-        """Say whether a metric can be asked about an object as a whole."""
-        ...
-
-    def types_of(self, metric_id: str) -> tuple[str, ...]:
-        """Return the JSON Schema types that a metric applies to; none where to all."""
-        ...
-
-    def made_for(self, metric_id: str) -> tuple[str, ...]:
-        """Return the JSON Schema types that a metric names; it may compare others as well."""
-        ...
-
-    def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
-        """Say what is wrong with a metric's params, or return None."""
-        ...
-
-    def config_of(self, metric: Any) -> Any:
-        """Return the ``evaluation_config`` of a name, a function or a config."""
-        ...
-
-    def version(self) -> Hashable:
-        """Return what is another one once a metric is added, replaced or taken out."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,44 +172,59 @@ def default_config(kind: str) -> NodeConfig | None:
     return _DEFAULTS.get(kind)
 
 
+_KEYS = ("metric_id", "params", "weight", "metrics", "aggregation_weight", "preset", "accepted")
+_METRIC_KEYS = ("metric_id", "params", "weight")
+
+
 def parse_config(
-    value: Any,
-    pointer: str,
-    catalogue: MetricCatalogue | None,
-    default: NodeConfig | None = None,
+    value: Any, pointer: str, registry: Registry | None, default: NodeConfig | None = None
 ) -> NodeConfig | None:
-    """Read one ``evaluation_config``; `default` is for one that names no metric."""
+    """Read one ``evaluation_config``; `default` is for one that names no metric.
+
+    Without a registry, names and params of metrics are not checked.
+    """
     if value is None:
         return None
     if isinstance(value, str):
-        return NodeConfig((_named(value, pointer, catalogue),))
-    if not isinstance(value, Mapping):
-        expected = "expected a preset name or an object with 'metric_id'"
-        raise ConfigError(pointer, f"found {value!r}; {expected}")
+        return NodeConfig((_spec(value, pointer, registry),))
+    is_object = isinstance(value, Mapping)
+    _expect(is_object, value, pointer, "a preset name or an object with 'metric_id'")
     _check_keys(value, _KEYS, pointer)
     accepted = _accepted(value["accepted"], f"{pointer}/accepted") if "accepted" in value else ()
     weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
-    if default is not None and value and set(value) <= {"accepted", "aggregation_weight"}:
+    entry = {k: v for k, v in value.items() if k not in ("accepted", "aggregation_weight")}
+    if default is not None and value and not entry:
         return NodeConfig(default.metrics, weight, accepted)
     if "metrics" in value:
         entries = value["metrics"]
-        if entries == [] and catalogue is None:  # the published package: nothing to score
+        if entries == [] and registry is None:  # extract-bench 0.1.0: nothing to score
             return NodeConfig((MetricSpec("skip"),), weight, accepted)
         if "metric_id" in value or "preset" in value:
             raise ConfigError(pointer, "has both 'metrics' and 'metric_id'; expected one of them")
-        if not isinstance(entries, list) or not entries:
-            problem = f"found {entries!r}; expected a list of at least one metric"
-            raise ConfigError(f"{pointer}/metrics", problem)
-        specs = [_spec(e, f"{pointer}/metrics/{i}", catalogue) for i, e in enumerate(entries)]
+        is_list = isinstance(entries, list) and bool(entries)
+        _expect(is_list, entries, f"{pointer}/metrics", "a list of at least one metric")
+        specs = [_spec(e, f"{pointer}/metrics/{i}", registry) for i, e in enumerate(entries)]
     elif "preset" in value:
-        if catalogue is not None and {"params", "metric_id"} & set(value):
+        if registry is not None and {"params", "metric_id"} & value.keys():
             problem = "has 'preset' with 'params' or 'metric_id'; expected 'metric_id' and 'params'"
             raise ConfigError(pointer, f"{problem}, or 'preset' alone")
-        specs = [_named(value["preset"], f"{pointer}/preset", catalogue)]
+        specs = [_named(value["preset"], f"{pointer}/preset", registry)]
     else:
-        entry = {k: v for k, v in value.items() if k not in ("accepted", "aggregation_weight")}
-        specs = [_spec(entry if "metric_id" in entry else value, pointer, catalogue)]
+        specs = [_spec(entry if "metric_id" in entry else value, pointer, registry)]
     return NodeConfig(tuple(specs), weight, accepted)
+
+
+def as_url(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeConfig | None:
+    """``format: uri`` with string_exact is compared as a URL (README of ExtractBench)."""
+    if config is None or keywords.get("format") != "uri":
+        return config
+    if any(spec.metric_id == "string_url" for spec in config.metrics):
+        return config  # whoever names both means both
+    specs = tuple(
+        replace(s, metric_id="string_url") if s.metric_id == "string_exact" else s
+        for s in config.metrics
+    )
+    return replace(config, metrics=specs)
 
 
 def check_types(
@@ -257,84 +232,86 @@ def check_types(
     types: Collection[str],
     label: str,
     pointer: str,
-    catalogue: MetricCatalogue,
+    registry: Registry,
 ) -> None:
     """Check that each metric of a node applies to one of its types."""
     for spec in config.metrics if config is not None else ():
-        applies = catalogue.types_of(spec.metric_id)
-        known = {"number" if name == "integer" else name for name in applies}
-        if types and known and "object" not in types and known.isdisjoint(types):
+        applies = registry.types_of(spec.metric_id)
+        allowed = {"number" if name == "integer" else name for name in applies}
+        if types and allowed and "object" not in types and allowed.isdisjoint(types):
             problem = f"found {spec.metric_id!r} at a node of type {label}"
             raise ConfigError(pointer, f"{problem}; it applies to {', '.join(applies)}")
 
 
 def _accepted(value: Any, pointer: str) -> tuple[tuple[Any, ...], ...]:
     """Read the lists of values that mean the same."""
-    if not isinstance(value, list):
-        raise ConfigError(pointer, f"found {value!r}; expected a list of lists of values")
-    for i, members in enumerate(value):
-        if not isinstance(members, list) or len(members) <= 1:
-            problem = "expected a list of two or more values that mean the same"
-            raise ConfigError(f"{pointer}/{i}", f"found {members!r}; {problem}")
-        for j, member in enumerate(members):
-            if json_type(member) not in ("string", "number", "boolean", "null"):
-                problem = f"found {member!r}; expected a text, a number, a boolean or null"
-                raise ConfigError(f"{pointer}/{i}/{j}", problem)
-    flat = [member for members in value for member in members]
-    keys = list(map(equality_key, flat))
-    twice = next((n for n, key in enumerate(keys) if key in keys[:n]), None)
-    if twice is not None:
-        raise ConfigError(pointer, f"has {flat[twice]!r} twice; expected each value once")
+    _expect(isinstance(value, list), value, pointer, "a list of lists of values")
+    for i, group in enumerate(value):
+        is_group = isinstance(group, list) and len(group) > 1
+        expected = "a list of two or more values that mean the same"
+        _expect(is_group, group, f"{pointer}/{i}", expected)
+        for j, member in enumerate(group):
+            is_scalar = json_type(member) not in ("object", "array", "unknown")
+            expected = "a text, a number, a boolean or null"
+            _expect(is_scalar, member, f"{pointer}/{i}/{j}", expected)
+    seen = set()
+    for member in (member for group in value for member in group):
+        if equality_key(member) in seen:
+            raise ConfigError(pointer, f"has {member!r} twice; expected each value once")
+        seen.add(equality_key(member))
     return tuple(map(tuple, value))
 
 
-def _named(name: Any, pointer: str, catalogue: MetricCatalogue | None) -> MetricSpec:
-    """Read the name of a preset or of a metric."""
-    preset = PRESETS.get(name) if isinstance(name, str) else None
-    if preset is not None:
-        return MetricSpec(preset.metric_id, preset.params, 1.0, "preset")
-    types = _checked_types(name, "preset", pointer, catalogue)
-    return MetricSpec(name, types=types)
-
-
-def _spec(entry: Any, pointer: str, catalogue: MetricCatalogue | None) -> MetricSpec:
+def _spec(entry: Any, pointer: str, registry: Registry | None) -> MetricSpec:
+    """Read one metric: its name or that of a preset, or an object with ``metric_id``."""
     if isinstance(entry, str):
-        return _named(entry, pointer, catalogue)
-    if not isinstance(entry, Mapping) or "metric_id" not in entry:
-        raise ConfigError(pointer, f"found {entry!r}; expected an object with 'metric_id'")
+        return _named(entry, pointer, registry)
+    is_metric = isinstance(entry, Mapping) and "metric_id" in entry
+    _expect(is_metric, entry, pointer, "an object with 'metric_id'")
     _check_keys(entry, _METRIC_KEYS, pointer)
     metric_id, params = entry["metric_id"], entry.get("params")
     params = {} if params is None else params
-    if not isinstance(params, Mapping):
-        raise ConfigError(f"{pointer}/params", f"found {params!r}; expected an object of params")
-    types = _checked_types(metric_id, "metric", f"{pointer}/metric_id", catalogue)
-    problem = catalogue and catalogue.problem_with_params(metric_id, params)
+    _expect(isinstance(params, Mapping), params, f"{pointer}/params", "an object of params")
+    types = _types_named_by(metric_id, "metric", f"{pointer}/metric_id", registry)
+    problem = registry and registry.problem_with_params(metric_id, params)
     if problem:
         raise ConfigError(f"{pointer}/params", problem)
     weight = _weight(entry.get("weight", 1.0), f"{pointer}/weight")
     return MetricSpec(metric_id, dict(params), weight, types=types)
 
 
-def _checked_types(
-    name: Any, what: str, pointer: str, catalogue: MetricCatalogue | None
+def _named(name: Any, pointer: str, registry: Registry | None) -> MetricSpec:
+    preset = PRESETS.get(name) if isinstance(name, str) else None
+    if preset is not None:
+        return MetricSpec(preset.name, preset.params, 1.0, "preset")
+    return MetricSpec(name, types=_types_named_by(name, "preset", pointer, registry))
+
+
+def _types_named_by(
+    name: Any, what: str, pointer: str, registry: Registry | None
 ) -> tuple[str, ...]:
     """Refuse a name that is not a metric's; return the JSON Schema types that it names."""
-    if catalogue is not None and (not isinstance(name, str) or name not in catalogue.names()):
-        known = {*catalogue.names(), *(PRESETS if what == "preset" else ())}
-        raise ConfigError(pointer, f"unknown {what} {name!r}; {nearest(name, known)}")
-    if not isinstance(name, str) or not name:
-        raise ConfigError(pointer, f"found {name!r}; expected the name of a metric")
-    return catalogue.made_for(name) if catalogue is not None else ()
+    if registry is None:
+        _expect(isinstance(name, str) and bool(name), name, pointer, "the name of a metric")
+        return ()
+    if not isinstance(name, str) or name not in registry.names():
+        names = {*registry.names(), *(PRESETS if what == "preset" else ())}
+        raise ConfigError(pointer, f"unknown {what} {name!r}; {nearest(name, names)}")
+    return registry.made_for(name)
 
 
-def _check_keys(value: Mapping[str, Any], known: Iterable[str], pointer: str) -> None:
+def _check_keys(value: Mapping[str, Any], allowed: Iterable[str], pointer: str) -> None:
     for key in value:
-        if key not in known:
-            raise ConfigError(pointer, f"unknown key {key!r}; {nearest(key, known)}")
+        if key not in allowed:
+            raise ConfigError(pointer, f"unknown key {key!r}; {nearest(key, allowed)}")
 
 
 def _weight(value: Any, pointer: str) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value < float("inf"):
-        raise ConfigError(pointer, f"found {value!r}; expected a number that is 0 or more")
+    is_weight = json_type(value) == "number" and 0 <= value < float("inf")
+    _expect(is_weight, value, pointer, "a number that is 0 or more")
     return float(value)
+
+
+def _expect(is_valid: bool, value: object, pointer: str, expected: str) -> None:
+    if not is_valid:
+        raise ConfigError(pointer, f"found {value!r}; expected {expected}")

@@ -7,47 +7,44 @@ shapes where they are asked for, each with its own path.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
+from extractbench_nb.core.field_metrics.registry import REGISTRY, Registry
 from extractbench_nb.core.schema.evaluation_config import (
     ARRAY_METRICS,
-    MetricCatalogue,
     NodeConfig,
+    as_url,
     check_types,
     default_config,
     parse_config,
 )
 from extractbench_nb.core.schema.schema_nodes import Children, Node
 from extractbench_nb.core.schema.subschemas import (
-    CHILD_KEYWORDS,
     CIRCLE,
     STRUCTURE,
     Choices,
     ContradictionError,
     Part,
+    Parts,
     Subschemas,
     anything,
-    short,
 )
-from extractbench_nb.core.values.json_values import (
-    bracketed,
-    escape_pointer,
-    json_type,
-    member,
-)
+from extractbench_nb.core.values.json_values import bracketed, json_type, member
 from extractbench_nb.errors import ConfigError, SchemaError
 
-#: Keyword at the root of a schema: configs that replace those of nodes, by field.
-BY_FIELD = "evaluation_config_by_field"
 #: Different nodes of a schema at most. One that unfolds to more, because its definitions refer to
 #: each other again and again, is unfolded only as far as the data goes.
 MAX_NODES = 50_000
 #: Levels of a schema; a guard against stacks that overflow further on.
 MAX_LEVELS = 200
 TOO_DEEP = "is nested too deep to be read"
+_WITH_CHILDREN = ("object", "array", "union")
+_OF_OBJECTS = ("properties", "patternProperties", "additionalProperties")
 
 
 @dataclass(slots=True, eq=False)
@@ -66,66 +63,51 @@ class Shape:
     config: NodeConfig | None
     declared: bool
     lenient: bool
-    branches: list[tuple[Part, ...]]
+    branches: list[Parts]
+    settled: bool
     below: list[Below] = field(default_factory=list)
-    settled: bool = True
 
 
 class Below(NamedTuple):
     """A child of a shape: its role and key among them, and what it adds to the paths of nodes."""
 
+    shape: Shape
     role: str
     key: Any
     path: str
-    step: str
-    name: str
-    required: bool
-    shape: Shape
+    step: str = ""
+    name: str = ""
+    required: bool = False
 
 
 class Outline:
     """The shapes that can be reached from the root of a schema; raises for its faults.
 
-    If `checked`, names and params of metrics must be those of the catalogue.
+    Names and params of metrics must be those of the registry, if there is one.
     """
 
-    def __init__(
-        self, document: Mapping[str, Any], catalogue: MetricCatalogue | None, *, checked: bool
-    ) -> None:
-        self._catalogue, self._known = catalogue, catalogue if checked else None
+    def __init__(self, document: Mapping[str, Any], registry: Registry | None) -> None:
+        self._registry = registry
         self._subschemas = Subschemas(document)
-        self.by_field = self._by_field(document[BY_FIELD]) if BY_FIELD in document else {}
         self._by_part: dict[Part, Shape] = {}
         self._shapes: list[Shape] = []
-        self.root = self._shape((self._subschemas.root,), lenient=False)
+        self._root = self._shape((self._subschemas.root,), lenient=False)
         for shape in self._shapes:  # which grows by the children
             if shape.kind in _WITH_CHILDREN:
                 self._unfold(shape)
         for shape in self._shapes:
             if not shape.settled:
                 self._settle(shape, ())
-            if shape.declared and self._known is not None:
+            if shape.declared and self._registry is not None:
                 at = f"{shape.part.pointer}/evaluation_config"
-                check_types(shape.config, shape.types, shape.label, at, self._known)
+                check_types(shape.config, shape.types, shape.label, at, self._registry)
         self._is_large = False
         self._cycles = self._components() if self._subschemas.refers else {}
         self._is_large = self._count() > MAX_NODES
 
-    def _by_field(self, configs: Any) -> dict[str, NodeConfig]:
-        """Read the configs that replace those of nodes, by field."""
-        if not isinstance(configs, dict):
-            expected = "expected an object from field to evaluation_config"
-            raise ConfigError(f"/{BY_FIELD}", f"found {short(configs)}; {expected}")
-        found = {}
-        for name, value in configs.items():
-            at = f"/{BY_FIELD}/{escape_pointer(name)}"
-            config = parse_config(value, at, self._known)
-            if config is None:
-                raise ConfigError(at, f"found {value!r}; expected an evaluation_config")
-            found[name] = config
-        return found
+    # --- shapes -----------------------------------------------------------------------------
 
-    def _shape(self, parts: tuple[Part, ...], *, lenient: bool) -> Shape:
+    def _shape(self, parts: Parts, *, lenient: bool) -> Shape:
         """Return the kind, types and config of a node; its children and its union come later."""
         try:
             part = self._subschemas.merged(parts)
@@ -138,7 +120,8 @@ class Outline:
         types = types_of(part)
         concrete = [name for name in types if name != "null"]
         nullable = part.keywords.get("nullable") is True or "null" in types
-        branches = self._branches(part, concrete, lenient) if part.places or concrete[1:] else []
+        is_union = len(concrete) > 1 or "anyOf" in part.inside or "oneOf" in part.inside
+        branches = self._branches(part, concrete, lenient) if is_union else []
         if branches:
             kind = name = label = "union"
         elif concrete:
@@ -147,7 +130,7 @@ class Outline:
             label = f"{name} | null" if nullable else name
         else:
             kind = name = label = "null" if types else "any"
-        config, declared = default_config(name), None
+        config = default_config(name)
         written = part.keywords.get("evaluation_config")
         if written is not None:
             at = f"{part.pointer}/evaluation_config"
@@ -155,11 +138,14 @@ class Outline:
             if is_whole and "accepted" in written:
                 problem = f"found at a node of type {label}; expected it at its values"
                 raise ConfigError(f"{at}/accepted", problem)
-            config = declared = as_url(parse_config(written, at, self._known, config), part)
-            if kind == "object" and aligns_a_map(part, declared):
-                kind, branches = "union", [_as_branch(part, "map")]
-            elif kind in ("object", "null") and not self._is_scored(kind, declared):
-                config = None
+            config = as_url(parse_config(written, at, self._registry, config), part.keywords)
+            names = [spec.metric_id for spec in config.metrics] if config is not None else []
+            if kind == "object" and _is_map(part) and not ARRAY_METRICS.isdisjoint(names):
+                # its entries are aligned like an array
+                kind, branches = "union", [(_as_branch(part, "map"),)]
+            elif kind in ("object", "null") and "skip" not in names:
+                is_scored = kind == "object" and all(map(REGISTRY.takes_objects, names))
+                config = config if is_scored else None
         shape = Shape(
             part,
             kind,
@@ -167,10 +153,10 @@ class Outline:
             label,
             nullable or kind == "null",
             config,
-            declared is not None,
+            written is not None,
             lenient,
             branches,
-            settled=kind != "union",
+            kind != "union",
         )
         self._by_part[part] = shape
         self._shapes.append(shape)
@@ -178,24 +164,18 @@ class Outline:
             raise SchemaError(part.pointer, f"has more than {MAX_NODES:,} different nodes")
         return shape
 
-    def _is_scored(self, kind: str, declared: NodeConfig | None) -> bool:
-        """Whether a config applies to an object or null itself: it skips it, or its metrics do."""
-        catalogue = self._catalogue
-        if declared is None or declared.skip or kind == "null" or catalogue is None:
-            return declared is not None and declared.skip
-        return all(catalogue.takes_objects(spec.metric_id) for spec in declared.metrics)
-
-    def _branches(self, part: Part, concrete: list[str], lenient: bool) -> list[tuple[Part, ...]]:
+    def _branches(self, part: Part, concrete: list[str], lenient: bool) -> list[Parts]:
         """Return the branches of anyOf, oneOf or a list of types; none if there is one type.
 
         What stands beside a union applies to each of its branches; those that contradict it go.
         """
-        written = part.places.get("anyOf") or part.places.get("oneOf") or ()
+        by_index = part.inside.get("anyOf") or part.inside.get("oneOf") or {}
+        written = [branch for (branch,) in by_index.values()]
         if any(branch.is_structural for branch in written):
-            written = tuple(b for b in written if b.boolean is not False) or written
-            shared: tuple[Part, ...] = ()
+            written = [b for b in written if b.boolean is not False] or written
+            shared: Parts = ()
             if not part.keywords.keys().isdisjoint(STRUCTURE):
-                shared = _as_branch(part, "beside", (*STRUCTURE, "required"), CHILD_KEYWORDS)
+                shared = (_as_branch(part, "beside", {*STRUCTURE, "required"}),)
             possible, problem = [], None
             for branch in written:
                 is_null = branch.keywords.get("type") == "null"
@@ -211,40 +191,40 @@ class Outline:
                 return possible
         if len(concrete) <= 1:
             return []
-        return [_as_branch(part, f"type {name}", type=name) for name in concrete]
+        return [(_as_branch(part, f"type {name}", type=name),) for name in concrete]
 
     def _unfold(self, shape: Shape) -> None:
         """Give a shape those of its children."""
-        part, places = shape.part, shape.part.places
+        part, inside = shape.part, shape.part.inside
         lenient = shape.lenient or shape.kind == "union"
 
-        def add(parts: tuple[Part, ...], *place: Any, required: bool = False) -> None:
-            child = self._shape(parts, lenient=lenient)
-            shape.below.append(Below._make((*place, required, child)))
+        def add(parts: Parts, *about: Any) -> None:
+            shape.below.append(Below(self._shape(parts, lenient=lenient), *about))
 
         if shape.kind == "object":
             listed = part.keywords.get("required", ())
-            for name, parts in part.properties.items():
+            for name, parts in inside.get("properties", {}).items():
                 # up to draft 4 a property may say ``required: true`` itself
                 required = name in listed or any(p.says_required for p in parts)
                 step = member(name)
-                add(parts, "properties", name, "properties" + step, step, name, required=required)
-            for pattern, parts in part.patterns.items():
+                add(parts, "properties", name, "properties" + step, step, name, required)
+            for pattern, parts in inside.get("patternProperties", {}).items():
                 path = "patternProperties" + bracketed(pattern)
                 add(parts, "patterns", pattern, path, ".*", f"/{pattern}/")
-            entries = places.get("additionalProperties")
-            if entries and entries[0].boolean is None:
-                add(entries, "additional", 0, "additionalProperties", ".*", "*")
+            for parts in inside.get("additionalProperties", {}).values():
+                if parts[0].boolean is None:
+                    add(parts, "additional", 0, "additionalProperties", ".*", "*")
         elif shape.kind == "array":
-            for i, item in enumerate(places.get("prefixItems", ())):
-                keyword = item.pointer.split("/")[-2]  # items, in older drafts
-                add((item,), "prefix", i, f"{keyword}[{i}]", f"[{i}]", f"[{i}]")
-            rest = places.get("items") or (anything(f"{part.pointer}/items"),)
-            add(rest, "items", 0, "items", "[]", "[]")
+            for i, parts in inside.get("prefixItems", {}).items():
+                keyword = parts[0].pointer.split("/")[-2]  # items, in older drafts
+                add(parts, "prefix", i, f"{keyword}[{i}]", f"[{i}]", f"[{i}]")
+            rest = {None: (anything(f"{part.pointer}/items"),)}
+            for parts in inside.get("items", rest).values():
+                add(parts, "items", 0, "items", "[]", "[]")
         else:
-            keyword = "oneOf" if "oneOf" in places and "anyOf" not in places else "anyOf"
+            keyword = "oneOf" if "oneOf" in inside and "anyOf" not in inside else "anyOf"
             for i, parts in enumerate(shape.branches):
-                add(parts, "branches", i, f"{keyword}[{i}]", "", "")
+                add(parts, "branches", i, f"{keyword}[{i}]")
 
     def _settle(self, union: Shape, within: tuple[Shape, ...]) -> None:
         """Give a union the types, the label and the common config of its branches."""
@@ -270,6 +250,8 @@ class Outline:
                 union.config = concrete[0].config
         union.settled = True
 
+    # --- cycles -----------------------------------------------------------------------------
+
     def _components(self) -> dict[frozenset[str], int]:
         """Give each structure a number; those on a common cycle share one."""
         edges = {
@@ -286,8 +268,8 @@ class Outline:
 
         ends = np.array([(numbers[a], numbers[b]) for a, b in edges]).T
         graph = coo_array((np.ones(len(edges)), tuple(ends)), shape=(len(numbers),) * 2)
-        _, found = connected_components(graph, connection="strong")
-        return {name: int(found[i]) for name, i in numbers.items()}
+        _, components = connected_components(graph, connection="strong")
+        return {name: int(components[i]) for name, i in numbers.items()}
 
     def _recurs(self, parent: Shape, child: Shape) -> bool:
         """Whether a child is unfolded only where data goes on.
@@ -302,8 +284,8 @@ class Outline:
 
     def _count(self) -> int:
         """Count the nodes of the schema unfolded, without what only data unfolds."""
-        sizes: dict[Shape, tuple[int, int]] = {}
-        todo = [self.root]
+        sizes = {shape: (1, 1) for shape in self._shapes if not shape.below}
+        todo = [self._root]
         while todo:
             shape = todo[-1]
             inner = [b.shape for b in shape.below]
@@ -319,44 +301,42 @@ class Outline:
                 raise SchemaError("", TOO_DEEP)
             more = len(shape.below) - len(inner)
             sizes[shape] = 1 + more + sum(sizes[child][0] for child in inner), levels
-        return sizes[self.root][0]
+        return sizes[self._root][0]
 
-    def node(
-        self, shape: Shape, parent: Shape | None, *, is_branch: bool = False, **about: Any
-    ) -> Node:
-        """Build a node; what is below it is built when it is first asked for."""
-        config, declared = shape.config, shape.declared
-        if self.by_field and not is_branch and (about["field"] or "$") in self.by_field:
-            config, declared = as_url(self.by_field[about["field"] or "$"], shape.part), True
+    # --- nodes ------------------------------------------------------------------------------
+
+    def root(self) -> Node:
+        """Build the root; what is below a node is built when it is first asked for."""
+        about: dict[str, Any] = {"schema_path": "$", "field": "", "name": "$", "depth": 0}
+        return self._node(self._root, None, required=True, **about)
+
+    def _node(self, shape: Shape, parent: Shape | None, **about: Any) -> Node:
         node = Node(
             kind=shape.kind,
             types=shape.types,
             label=shape.label,
             pointer=shape.part.pointer,
             nullable=shape.nullable,
-            config=config,
-            declared=declared,
+            config=shape.config,
+            declared=shape.declared,
             keywords=shape.part.keywords,
             ref=shape.part.ref,
             recursive=parent is not None and self._recurs(parent, shape),
             structure=shape.part.structure,
             **about,
         )
-        if shape.below:
-            node.loader = lambda: self._children(node, shape)
-        elif shape.kind in _WITH_CHILDREN:
-            node.loader = Children
+        if shape.kind in _WITH_CHILDREN:
+            node.loader = partial(self._children, node, shape) if shape.below else Children
         return node
 
     def _children(self, node: Node, shape: Shape) -> Children:
         """Build the children of a node, each with its own path, field and name."""
-        nodes: dict[str, dict[Any, Node]] = {}
+        nodes: defaultdict[str, dict[Any, Node]] = defaultdict(dict)
         for below in shape.below:
             is_branch = below.role == "branches"
-            nodes.setdefault(below.role, {})[below.key] = self.node(
+            nodes[below.role][below.key] = self._node(
                 below.shape,
                 shape,
-                is_branch=is_branch,
                 schema_path=f"{node.schema_path}.{below.path}",
                 field=(node.field + below.step).removeprefix("."),
                 name=node.name if is_branch else below.name,
@@ -365,16 +345,13 @@ class Outline:
                 step=below.step if below.role == "properties" else "",
             )
         return Children(
-            nodes.get("properties", {}),
-            nodes.get("additional", {}).get(0),
-            nodes.get("items", {}).get(0),
-            tuple(nodes.get("prefix", {}).values()),
-            tuple(nodes.get("branches", {}).values()),
-            nodes.get("patterns", {}),
+            nodes["properties"],
+            nodes["additional"].get(0),
+            nodes["items"].get(0),
+            tuple(nodes["prefix"].values()),
+            tuple(nodes["branches"].values()),
+            nodes["patterns"],
         )
-
-
-_WITH_CHILDREN = ("object", "array", "union")
 
 
 def types_of(part: Part) -> list[str]:
@@ -382,9 +359,9 @@ def types_of(part: Part) -> list[str]:
     declared = part.keywords.get("type")
     if declared is not None:
         return [declared] if type(declared) is str else list(dict.fromkeys(declared))
-    if part.properties or part.patterns or "additionalProperties" in part.places:
+    if not part.inside.keys().isdisjoint(_OF_OBJECTS):
         return ["object"]
-    if "items" in part.places or "prefixItems" in part.places:
+    if "items" in part.inside or "prefixItems" in part.inside:
         return ["array"]
     keywords = part.keywords
     values = [keywords["const"]] if "const" in keywords else keywords.get("enum", ())
@@ -395,45 +372,19 @@ def types_of(part: Part) -> list[str]:
     return list(types)
 
 
-def _as_branch(
-    part: Part,
-    name: str,
-    keywords: tuple[str, ...] | None = None,
-    places: tuple[str, ...] | None = None,
-    **changes: Any,
-) -> tuple[Part]:
+def _as_branch(part: Part, name: str, kept: Collection[str] | None = None, **changes: Any) -> Part:
     """Return a node's keywords, or some of them, as a branch without a config."""
-    kept = {
-        key: value
-        for key, value in part.keywords.items()
-        if key != "evaluation_config" and (keywords is None or key in keywords)
-    }
-    branch = replace(
-        part,
-        keywords={**kept, **changes},
-        places={k: v for k, v in part.places.items() if places is None or k in places},
-        structure=part.structure and part.structure | {name},
-        ref=None,
+    dropped = {"evaluation_config"} if kept is None else part.keywords.keys() - kept
+    keywords = {key: value for key, value in part.keywords.items() if key not in dropped}
+    inside = {key: parts for key, parts in part.inside.items() if kept is None or key in kept}
+    structure = part.structure and part.structure | {name}
+    return replace(
+        part, keywords={**keywords, **changes}, inside=inside, structure=structure, ref=None
     )
-    return (branch,)
 
 
-def aligns_a_map(part: Part, declared: NodeConfig | None) -> bool:
-    """Whether a map declares an array metric; its entries are then aligned like an array."""
-    names = {spec.metric_id for spec in declared.metrics} if declared is not None else set()
-    below = [*part.places.get("additionalProperties", ()), *chain(*part.patterns.values())]
-    is_map = not part.properties and any(entry.boolean is None for entry in below)
-    return is_map and bool(names & ARRAY_METRICS)
-
-
-def as_url(config: NodeConfig | None, part: Part) -> NodeConfig | None:
-    """``format: uri`` with string_exact is compared as a URL (README of ExtractBench)."""
-    if config is None or part.keywords.get("format") != "uri":
-        return config
-    if any(spec.metric_id == "string_url" for spec in config.metrics):
-        return config  # whoever names both means both
-    specs = tuple(
-        replace(s, metric_id="string_url") if s.metric_id == "string_exact" else s
-        for s in config.metrics
-    )
-    return replace(config, metrics=specs)
+def _is_map(part: Part) -> bool:
+    """Whether an object has entries and no properties."""
+    entries = (part.inside.get(keyword, {}).values() for keyword in _OF_OBJECTS[1:])
+    below = chain.from_iterable(chain.from_iterable(entries))
+    return "properties" not in part.inside and any(entry.boolean is None for entry in below)

@@ -8,20 +8,16 @@ import warnings
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
-from extractbench_nb.core.schema.evaluation_config import (
-    MetricCatalogue,
-    check_types,
-)
-from extractbench_nb.core.schema.outline import BY_FIELD, TOO_DEEP, Outline
+from extractbench_nb.core.field_metrics.registry import REGISTRY
+from extractbench_nb.core.schema.evaluation_config import as_url, check_types, parse_config
+from extractbench_nb.core.schema.outline import TOO_DEEP, Outline
 from extractbench_nb.core.schema.schema_nodes import Node, Schema
-from extractbench_nb.core.schema.subschemas import (
-    STRUCTURE_OR_REF,
-    inside,
-)
+from extractbench_nb.core.schema.subschemas import STRUCTURE_OR_REF, all_schemas, short
 from extractbench_nb.core.values.json_values import (
     MAX_VALUES,
     SCALARS,
@@ -36,16 +32,10 @@ from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
 
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")
+#: Keyword at the root of a schema: configs that replace those of nodes, by field.
+BY_FIELD = "evaluation_config_by_field"
 #: Levels of the objects and lists that a schema is written in.
 MAX_WRITTEN_LEVELS = 600
-
-_catalogue: MetricCatalogue | None = None
-
-
-def use_catalogue(catalogue: MetricCatalogue) -> None:
-    """Tell the schema package which metrics exist. The metric registry calls it once, on import."""
-    global _catalogue  # noqa: PLW0603 - the one link from the registry up to the schema
-    _catalogue = catalogue
 
 
 class JsonSchemaWriter(Protocol):
@@ -148,27 +138,19 @@ def parse_schema(
 
 
 def is_small(document: Any) -> bool:
-    """Whether a document is a dict of plain JSON that is not too deep; raises if it is too large.
+    """Whether a document is plain JSON that is not too deep; raises if it is too large.
 
     Each level is one step, so that an object that holds itself many times ends at once.
     """
-    if type(document) is not dict:
-        return False
     values, level = 0, [document]
     for _ in range(MAX_WRITTEN_LEVELS):
-        below: list[Any] = []
-        for container in level:
-            inner = container.values() if type(container) is dict else container
-            values += len(container)
-            if not _SCALARS.issuperset(map(type, inner)):
-                below += [value for value in inner if type(value) not in _SCALARS]
+        if not level or not _CONTAINERS.issuperset(map(type, level)):
+            return not level
+        values += sum(map(len, level))
         if values > MAX_VALUES:
             raise SchemaError("", f"schema has more than {MAX_VALUES:,} values")
-        if not below:
-            return True
-        if not _CONTAINERS.issuperset(map(type, below)):
-            return False
-        level = below
+        inner = chain.from_iterable(v.values() if type(v) is dict else v for v in level)
+        level = [value for value in inner if type(value) not in _SCALARS]
     return False
 
 
@@ -193,11 +175,10 @@ def model_schema(source: Any) -> Any:
     if not callable(write):
         return source
     core = getattr(source, "__pydantic_core_schema__", getattr(source, "core_schema", None))
-    known = document = None
     with suppress(TypeError):  # no weak reference
-        known, document = _written.get(source, (None, None))
-    if document is not None and core is known is not None:
-        return document
+        written_core, document = _written.get(source, (None, None))
+        if document is not None and core is written_core is not None:
+            return document
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # defaults that JSON does not have
@@ -205,13 +186,9 @@ def model_schema(source: Any) -> Any:
     except Exception as error:  # noqa: BLE001 - hooks of the user's may raise anything
         reason = " ".join(str(error).split())
         raise SchemaError("", f"the model {name} has no JSON Schema: {reason}") from None
-    todo = [document]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, dict):
-            if part.get("format") == "password" and part.get("writeOnly") is True:
-                part.setdefault("evaluation_config", "skip")
-            todo.extend(inside(part))
+    for part in all_schemas(document):
+        if part.get("format") == "password" and part.get("writeOnly") is True:
+            part.setdefault("evaluation_config", "skip")
     with suppress(TypeError):
         _written[source] = core, document
     return document
@@ -230,17 +207,15 @@ copyreg.pickle(Schema, lambda schema: (restore_schema, (dict(schema.document), s
 
 
 def _parsed(document: Mapping[str, Any], envelope: str | None, *, checked: bool = True) -> Schema:
-    metrics = None if _catalogue is None else _catalogue.version()
     try:
         text = json.dumps(document, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # values that JSON does not have
         document = private_copy(document, "schema", MAX_WRITTEN_LEVELS)
         return Schema(_root(document, checked), document, envelope)
     document = json.loads(text)
-    # patterns of keys remember which of them took too long, in which documents
-    shared = "patternProperties" not in text
-    root = _known_root(text, checked, metrics) if shared else _root(document, checked)
-    return Schema(root, document, envelope)
+    if "patternProperties" in text:  # nodes remember which patterns took too long
+        return Schema(_root(document, checked), document, envelope)
+    return Schema(_known_root(text, checked, REGISTRY.version()), document, envelope)
 
 
 @lru_cache(maxsize=64)
@@ -249,12 +224,37 @@ def _known_root(text: str, checked: bool, _: Hashable) -> Node:
     return _root(json.loads(text), checked)
 
 
+def _root(document: Mapping[str, Any], checked: bool) -> Node:
+    registry = REGISTRY if checked else None
+    try:
+        root = Outline(document, registry).root()
+    except RecursionError:
+        raise SchemaError("", TOO_DEEP) from None
+    configs = document.get(BY_FIELD, {})
+    if not isinstance(configs, dict):
+        expected = "expected an object from field to evaluation_config"
+        raise ConfigError(f"/{BY_FIELD}", f"found {short(configs)}; {expected}")
+    for field, written in configs.items():
+        at, schema = f"/{BY_FIELD}/{escape_pointer(field)}", Schema(root, document)
+        config = parse_config(written, at, registry)
+        if config is None:
+            raise ConfigError(at, f"found {written!r}; expected an evaluation_config")
+        nodes = schema.nodes_of(field)
+        if not nodes:
+            hint = nearest(field, {node.field or "$" for node in schema.nodes()})
+            raise ConfigError(at, f"there is no field {field!r}; {hint}")
+        for node in nodes:
+            if registry is not None:
+                check_types(config, node.types, node.label, at, registry)
+            node.config, node.declared = as_url(config, node.keywords), True
+    return root
+
+
 def with_metrics(schema: Schema, metrics: Mapping[str, Any]) -> Schema:
     """Return the schema with other metrics for some fields."""
     if not isinstance(metrics, Mapping):
         raise InputError(f"metrics is {metrics!r}; expected a dict from field to metric")
-    named = _catalogue.config_of if _catalogue is not None else private_copy
-    configs = {field: named(metric) for field, metric in metrics.items()}
+    configs = {field: REGISTRY.config_of(metric) for field, metric in metrics.items()}
     document = {**schema.document, BY_FIELD: {**schema.document.get(BY_FIELD, {}), **configs}}
     try:
         return _parsed(document, schema.envelope)
@@ -270,21 +270,3 @@ def is_schema(document: Mapping[str, Any]) -> bool:
 
 
 _KEYWORDS = STRUCTURE_OR_REF | {*ENVELOPES, "$schema", "$defs", "definitions"}
-
-
-def _root(document: Mapping[str, Any], checked: bool) -> Node:
-    try:
-        outline = Outline(document, _catalogue, checked=checked)
-    except RecursionError:
-        raise SchemaError("", TOO_DEEP) from None
-    about: dict[str, Any] = {"schema_path": "$", "field": "", "name": "$", "depth": 0}
-    root = outline.node(outline.root, None, required=True, **about)
-    for field, config in outline.by_field.items():
-        at, nodes = f"/{BY_FIELD}/{escape_pointer(field)}", Schema(root, document).nodes_of(field)
-        if not nodes:
-            known = {node.field or "$" for node in Schema(root, document).nodes()}
-            raise ConfigError(at, f"there is no field {field!r}; {nearest(field, known)}")
-        for node in nodes if checked else ():
-            assert _catalogue is not None  # noqa: S101 - the registry is loaded by now
-            check_types(config, node.types, node.label, at, _catalogue)
-    return root

@@ -13,10 +13,15 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema.evaluation_config import ARRAY_METRICS, SCALAR_METRICS, NodeConfig
+from extractbench_nb.core.schema.evaluation_config import (
+    ARRAY_METRICS,
+    SCALAR_METRICS,
+    MetricSpec,
+    NodeConfig,
+)
 from extractbench_nb.core.schema.subschemas import Patterns
 from extractbench_nb.core.values.json_values import json_text
-from extractbench_nb.support.cards import card_html, document_text
+from extractbench_nb.support.cards import card_html, tree_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +176,7 @@ class Node:
         """Whether ``additionalProperties`` is false."""
         return self.keywords.get("additionalProperties") is False
 
-    def choose(self, index: int) -> Node:
+    def choose(self, index: int, *, flattened: bool = False) -> Node:
         """Return the node that the union becomes for values of the branch at `index`.
 
         Path, field, depth and allowed types are the union's; kind and children the branch's. The
@@ -181,15 +186,19 @@ class Node:
         ----------
         index : int
             Position of the branch in ``anyOf`` or ``oneOf``, from 0.
+        flattened : bool, optional
+            Whether the branch, a map to arrays, becomes an array of (key, item) pairs, whose items
+            are the items of those arrays. Its config is the union's.
 
         Returns
         -------
         Node
             The same object at each call.
         """
-        if index not in self._choices:
+        key = index, flattened
+        if key not in self._choices:
             branch = self.children.branches[index]
-            self._choices[index] = replace(
+            node = self._choices[key] = replace(
                 self,
                 kind=branch.kind,
                 pointer=branch.pointer,
@@ -203,7 +212,11 @@ class Node:
                 loaded=None,
                 _choices={},
             )
-        return self._choices[index]
+            if flattened:
+                (arrays,) = branch.children.entries
+                node.loaded = Children(items=arrays.children.items)
+                node.kind, node.config, node.flattened = "array", self.config, True
+        return self._choices[key]
 
     def _config_applies_to(self, branch: Node) -> bool:
         """Whether the union's own metrics can score the values of a branch."""
@@ -211,13 +224,12 @@ class Node:
             return False
         if self.config.skip:
             return True
-        specs = self.config.metrics
         if branch.kind == "array":  # not if all of them need a scalar
             return not all(
                 spec.metric_id in SCALAR_METRICS or (spec.types and "array" not in spec.types)
-                for spec in specs
+                for spec in self.specs
             )
-        of_arrays = (s.metric_id in ARRAY_METRICS or s.types == ("array",) for s in specs)
+        of_arrays = (s.metric_id in ARRAY_METRICS or s.types == ("array",) for s in self.specs)
         return branch.kind != "object" and not all(of_arrays)
 
     @property
@@ -243,61 +255,36 @@ class Node:
         return self._choices["joined"]
 
     def _objects(self) -> list[Node]:
-        found = []
+        nodes = []
         for index, branch in enumerate(self.children.branches):
             chosen = self.choose(index)
-            found += chosen._objects() if branch.kind == "union" else [chosen]
-        return [node for node in found if node.kind == "object"]
+            nodes += chosen._objects() if branch.kind == "union" else [chosen]
+        return [node for node in nodes if node.kind == "object"]
 
-    def choose_flattened(self, index: int) -> Node:
-        """Return the union as an array of (key, item) pairs, where branch `index` maps to arrays.
-
-        Its items are the items of those arrays, and ``flattened`` is set.
-
-        Parameters
-        ----------
-        index : int
-            Position of the branch in ``anyOf`` or ``oneOf``, from 0.
-
-        Returns
-        -------
-        Node
-            The same object at each call.
-        """
-        key = "flattened", index
-        if key not in self._choices:
-            (arrays,) = self.children.branches[index].children.entries
-            self._choices[key] = replace(
-                self.choose(index),
-                kind="array",
-                config=self.config,
-                loaded=Children(items=arrays.children.items),
-                flattened=True,
-                _choices={},
-            )
-        return self._choices[key]
+    @property
+    def specs(self) -> tuple[MetricSpec, ...]:
+        """The node's metrics; empty if it is not scored."""
+        return self.config.metrics if self.config is not None else ()
 
     @property
     def metric(self) -> str | None:
         """The node's metric ids as one text; None if the node is not scored."""
         if self.config is None:
             return None
-        return " + ".join(spec.metric_id for spec in self.config.metrics)
+        return " + ".join(spec.metric_id for spec in self.specs)
 
     @property
     def params_text(self) -> str:
         """The declared params of the node's metric as one text, empty where there are none."""
-        specs = self.config.metrics if self.config is not None and self.declared else ()
-        params = dict(specs[0].params) if len(specs) == 1 else {}
-        if not params:
+        if not self.declared or len(self.specs) != 1 or not self.specs[0].params:
             return ""
-        return "(" + ", ".join(f"{key}={value!r}" for key, value in params.items()) + ")"
+        params = self.specs[0].params.items()
+        return "(" + ", ".join(f"{key}={value!r}" for key, value in params) + ")"
 
     @property
     def is_aligned(self) -> bool:
         """Whether it is an array that is scored by aligning its items."""
-        specs = self.config.metrics if self.kind == "array" and self.config is not None else ()
-        return any(spec.metric_id == "array_llm" for spec in specs)
+        return self.kind == "array" and any(spec.metric_id == "array_llm" for spec in self.specs)
 
     def params_of(self, metric: str) -> Mapping[str, Any]:
         """Return the declared params of one of the node's metrics.
@@ -312,8 +299,7 @@ class Node:
         mapping
             Empty if the node has no such metric.
         """
-        specs = self.config.metrics if self.config is not None else ()
-        return next((spec.params for spec in specs if spec.metric_id == metric), {})
+        return next((spec.params for spec in self.specs if spec.metric_id == metric), {})
 
     def as_items(self) -> Node:
         """Return an array of such nodes.
@@ -507,14 +493,14 @@ class Schema:
         list of Node
             Recursive references are unfolded as far as the field goes.
         """
-        found, todo = [], [self.root]
+        nodes, todo = [], [self.root]
         while todo:
             node = todo.pop()
             if (node.field or "$") == field:
-                found.append(node)
+                nodes.append(node)
             else:
                 todo.extend(child for child in node.children if field.startswith(child.field))
-        return found
+        return nodes
 
     def shown(self) -> list[Shown]:
         """List the nodes that get a row in views: all but scalar branches, in schema order.
@@ -548,28 +534,45 @@ class Schema:
             schema_path, field, type, depth, required, nullable, metric, params, description.
             Branches of a union that hold nothing but a scalar are part of the union's row.
         """
-        return SCHEMA_COLUMNS.from_rows(
-            (
-                node.schema_path,
-                node.field or "$",
-                node.label,
-                node.depth,
-                node.required,
-                node.nullable,
-                node.metric,
-                _params(node),
-                node.description,
-            )
-            for node, *_ in self.shown()
-        )
+        rows = []
+        for node in (row.node for row in self.shown()):
+            params = [dict(spec.params) for spec in node.specs] or [{}]
+            about = node.label, node.depth, node.required, node.nullable, node.metric
+            cell = params[0] if len(params) == 1 else params
+            rows.append((node.schema_path, node.field or "$", *about, cell, node.description))
+        return SCHEMA_COLUMNS.from_rows(rows)
 
     def __repr__(self) -> str:
-        """Draw the tree as text."""
-        return schema_text(self)
+        """Draw the tree with box characters, at most 400 lines."""
+        rows = self.shown()
+        lines: list[str] = []
+        indents = [""] * len(rows)
+        for at, row in enumerate(rows[:_MOST_LINES]):
+            lead, title = "", f"$ {row.node.label}"
+            if row.parent is not None:
+                is_last = rows[row.parent].below[-1] == at
+                lead = indents[row.parent] + ("└─ " if is_last else "├─ ")
+                indents[at] = indents[row.parent] + ("   " if is_last else "│  ")
+                title = f"{row.name}: {row.node.label}"
+            lines.append(lead + " · ".join([title, *(text for _, text in row.notes)]))
+        if len(rows) > _MOST_LINES:
+            lines.append(f"… {len(rows) - _MOST_LINES} more nodes; .to_frame() lists them all")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return schema_html(self)
+        """Draw the tree as static HTML; every text is escaped."""
+        rows = self.shown()
+        labels = []
+        for row in rows:
+            name, about = row.name if row.node.field else "$", row.node.description
+            label = [("name", name), ("type", row.node.label), *row.notes]
+            labels.append([*label, ("desc", about)] if about else label)
+        title = f"Schema · {len(rows)} nodes · depth {max(row.node.depth for row in rows)}"
+        return card_html(title, tree_html(labels, [row.below for row in rows]))
 
+
+#: Lines of a schema's text at most.
+_MOST_LINES = 400
 
 SCHEMA_COLUMNS = FrameSpec(
     "schema",
@@ -600,6 +603,17 @@ class Shown(NamedTuple):
     folded: bool
     below: list[int]
 
+    @property
+    def notes(self) -> list[tuple[str, str]]:
+        """The texts that follow the type of the node, each with its kind."""
+        node = self.node
+        notes = [("note", f"↻ {node.ref}")] if self.folded else []
+        if node.required and node.field and node.name != "[]":
+            notes.append(("note", "required"))
+        if node.metric is not None:
+            notes.append(("metric", node.metric + node.params_text))
+        return notes
+
 
 def _shown_children(node: Node, met: set[frozenset[str]]) -> list[Node] | None:
     """Return the nodes that have a row below this one; None if it is not unfolded."""
@@ -613,21 +627,23 @@ def _shown_children(node: Node, met: set[frozenset[str]]) -> list[Node] | None:
     return [b for b in branches if b.kind in ("object", "array", "union")]
 
 
-def _names(rows: list[Node]) -> list[str]:
+def _names(siblings: list[Node]) -> list[str]:
     """Return the names of sibling rows; branches of one type get what tells them apart."""
-    kinds = Counter((node.field, node.name, node.label) for node in rows)
-    names = []
-    for node in rows:
-        several = kinds[node.field, node.name, node.label] > 1
-        names.append(f"{node.name} ({_called(node)})" if several else node.name)
+    alike = Counter((node.field, node.name, node.label) for node in siblings)
+    names = [
+        f"{node.name} ({_branch_name(node)})"
+        if alike[node.field, node.name, node.label] > 1
+        else node.name
+        for node in siblings
+    ]
     counts = Counter(names)
     return [
         f"{name} {place}" if counts[name] > 1 and node.name != name else name
-        for place, (node, name) in enumerate(zip(rows, names, strict=True))
+        for place, (node, name) in enumerate(zip(siblings, names, strict=True))
     ]
 
 
-def _called(branch: Node) -> str:
+def _branch_name(branch: Node) -> str:
     """Return the title of a branch, else its constant key, else the definition it refers to."""
     title = branch.keywords.get("title")
     if isinstance(title, str):
@@ -636,70 +652,3 @@ def _called(branch: Node) -> str:
         if "const" in child.keywords:
             return f"{name} = {json_text(child.keywords['const'])}"
     return (branch.ref or branch.schema_path).rpartition("/" if branch.ref else ".")[2]
-
-
-def _params(node: Node) -> Any:
-    params = [dict(s.params) for s in node.config.metrics] if node.config is not None else [{}]
-    return params[0] if len(params) == 1 else params
-
-
-def schema_text(schema: Schema, max_lines: int = 400) -> str:
-    """Draw the tree with box characters, at most `max_lines` lines."""
-    rows = schema.shown()
-    lines: list[str] = []
-    indents = [""] * len(rows)
-    for at, row in enumerate(rows[:max_lines]):
-        lead = ""
-        if row.parent is not None:
-            last = rows[row.parent].below[-1] == at
-            lead = indents[row.parent] + ("└─ " if last else "├─ ")
-            indents[at] = indents[row.parent] + ("   " if last else "│  ")
-        head = f"$ {row.node.label}" if row.parent is None else f"{row.name}: {row.node.label}"
-        lines.append(lead + " · ".join([head, *(text for _, text in _notes(row))]))
-    if len(rows) > max_lines:
-        lines.append(f"… {len(rows) - max_lines} more nodes; .to_frame() lists them all")
-    return "\n".join(lines)
-
-
-def schema_html(schema: Schema, open_nodes: int = 60) -> str:
-    """Draw the tree as nested ``<details>``; the first `open_nodes` are unfolded."""
-    rows = schema.shown()
-    head = f"Schema · {len(rows)} nodes · depth {max(row.node.depth for row in rows)}"
-    budget = [open_nodes]
-    body = _html_node(rows, 0, budget)
-    return card_html(head, f'<div class="xb-tree">{body}</div>')
-
-
-def _html_node(rows: list[Shown], at: int, budget: list[int]) -> str:
-    label = _html_label(rows[at])
-    if not rows[at].below:
-        return f'<div class="xb-leaf">{label}</div>'
-    budget[0] -= 1
-    unfolded = " open" if budget[0] >= 0 else ""
-    inner = "".join(_html_node(rows, child, budget) for child in rows[at].below)
-    return f"<details{unfolded}><summary>{label}</summary>{inner}</details>"
-
-
-def _html_label(row: Shown) -> str:
-    node = row.node
-    name = document_text(row.name if node.field else "$")
-    parts = [f"<b>{name}</b>", f'<span class="xb-type">{document_text(node.label)}</span>']
-    for kind, note in _notes(row):
-        tag = "code" if kind == "metric" else "span"
-        parts.append(f'<{tag} class="xb-{kind}">{document_text(note)}</{tag}>')
-    if node.description:
-        parts.append(f'<span class="xb-desc">{document_text(node.description, 120)}</span>')
-    return " ".join(parts)
-
-
-def _notes(row: Shown) -> list[tuple[str, str]]:
-    """Return the notes that follow a node's type, each with its kind."""
-    node, notes = row.node, []
-    if row.folded:
-        notes.append(("note", f"↻ {node.ref}"))
-    if node.required and node.field and node.name != "[]":
-        notes.append(("note", "required"))
-    metric = node.metric
-    if metric is not None:
-        notes.append(("metric", metric + node.params_text))
-    return notes

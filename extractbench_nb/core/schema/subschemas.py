@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from reprlib import Repr
@@ -19,81 +19,49 @@ from extractbench_nb.core.values.json_values import (
 from extractbench_nb.errors import SchemaError, nearest
 
 JSON_TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
-_NEWEST = 2020
-_DRAFTS = {"draft-03": 4, "draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019}
-
 #: Keywords whose values hold schemas: an object of them, a list of them, or one.
-_HOLDERS = {
-    **dict.fromkeys(("properties", "patternProperties", "$defs", "definitions"), "map"),
-    **dict.fromkeys(("dependentSchemas", "dependencies"), "map"),
-    **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), "list"),
-    **dict.fromkeys(("items", "additionalItems", "contains", "unevaluatedItems"), "one"),
-    **dict.fromkeys(("additionalProperties", "propertyNames", "unevaluatedProperties"), "one"),
-    **dict.fromkeys(("not", "if", "then", "else"), "one"),
-}
-CHILD_KEYWORDS = ("additionalProperties", "items", "prefixItems")
+_MAPS = (
+    *("properties", "patternProperties", "$defs", "definitions"),
+    *("dependentSchemas", "dependencies"),
+)
+_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLES = (
+    *("items", "additionalItems", "unevaluatedItems", "contains", "propertyNames"),
+    *("additionalProperties", "unevaluatedProperties", "not", "if", "then", "else"),
+)
+_HOLDERS = frozenset((*_MAPS, *_LISTS, *_SINGLES))
+#: Keywords of what is below a node.
+_CHILDREN = ("properties", "patternProperties", "additionalProperties", "items", "prefixItems")
+_INSIDE = (*_CHILDREN, "anyOf", "oneOf")
 #: Keywords that say which values a node has and what is below them.
-STRUCTURE = ("type", "properties", "patternProperties", *CHILD_KEYWORDS, "enum", "const")
+STRUCTURE = ("type", *_CHILDREN, "enum", "const")
 STRUCTURE_OR_REF = frozenset({*STRUCTURE, "$ref", "anyOf", "oneOf", "allOf"})
-
-_LIMITS = ("exclusiveMinimum", "exclusiveMaximum")
-#: Keywords that are booleans in draft 4.
-_FLAGS = (*_LIMITS, "required")
-_SIZES = ("Length", "Items", "Properties", "Contains")
-#: Keywords by the JSON type of their value, with the words of the error.
-_KINDS = {
-    **{key: ("object", "an object of schemas") for key, kind in _HOLDERS.items() if kind == "map"},
-    **{key: ("array", "a list of schemas") for key, kind in _HOLDERS.items() if kind == "list"},
-    **dict.fromkeys((*_LIMITS, "minimum", "maximum", "multipleOf"), ("number", "a number")),
-    **{
-        f"{end}{size}": ("number", "a number that is 0 or more")
-        for end in ("min", "max")
-        for size in _SIZES
-    },
-    **dict.fromkeys(("pattern", "format", "$anchor", "$id"), ("string", "a string")),
-    "enum": ("array", "a list"),
-    "required": ("array", "a list of property names"),
-    "uniqueItems": ("boolean", "true or false"),
-    "dependentRequired": ("object", "an object of lists of property names"),
-    "dependencies": ("object", "an object of schemas or lists of property names"),
-}
-#: Keywords of 2019-09 and 2020-12 that are refused.
-_DYNAMIC = ("$recursiveRef", "$dynamicRef")
-_CHECKED = frozenset((*_KINDS, *_DYNAMIC, "type", "items"))
 
 #: A guard against combinations of ``allOf`` that lead to ever new ones.
 MAX_MERGED = 5_000
 CIRCLE = "refers to itself without any structure in between"
 
-
-_NOTHING: dict[str, Any] = {}
-
-
-def _nothing() -> dict[str, Any]:
-    """Return one empty dict for all parts, which nobody changes."""
-    return _NOTHING
+Parts: TypeAlias = "tuple[Part, ...]"
 
 
 @dataclass(slots=True, eq=False)
 class Part:
     """One subschema as it is written, or several that apply to the same node, merged.
 
-    ``properties``, ``patterns`` and ``places`` (``items``, ``anyOf``, ...) hold the parts of each
-    child. ``structure`` names the subschemas that say what is below the node: nodes of the same
-    structure are unfolded alike. ``ref`` and ``all_of`` are followed and merged by
-    `Subschemas.merged`, after which ``ref`` is the reference that led here. ``boolean`` is the
+    ``inside`` holds the parts of each child, by keyword and by name or index (None where the
+    keyword has one schema). ``structure`` names the subschemas that say what is below the node:
+    nodes of the same structure are unfolded alike. ``ref`` and ``all_of`` are followed and merged
+    by `Subschemas.merged`, after which ``ref`` is the reference that led here. ``boolean`` is the
     value of a schema that is true or false; ``base`` is the address that references start from.
     """
 
     pointer: str
     base: str = ""
-    keywords: Mapping[str, Any] = field(default_factory=_nothing)
-    properties: Mapping[str, tuple[Part, ...]] = field(default_factory=_nothing)
-    patterns: Mapping[str, tuple[Part, ...]] = field(default_factory=_nothing)
-    places: dict[str, tuple[Part, ...]] = field(default_factory=_nothing)
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    inside: Mapping[str, Mapping[Any, Parts]] = field(default_factory=dict)
     structure: frozenset[str] = frozenset()
     ref: Any = None
-    all_of: tuple[Part, ...] = ()
+    all_of: Parts = ()
     boolean: bool | None = None
     says_required: bool = False
 
@@ -108,6 +76,11 @@ class Part:
     def is_reference(self) -> bool:
         """Whether it is a reference without keywords beside it."""
         return self.ref is not None and not (self.keywords or self.all_of)
+
+
+def anything(pointer: str) -> Part:
+    """Return the schema that a document leaves out where it allows anything."""
+    return Part(pointer, boolean=True)
 
 
 class Choices(list[Any]):
@@ -135,15 +108,14 @@ class Subschemas:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
         self.draft = draft_of(document)
-        self._parts: dict[str, Part] = {}
-        self._resources = {"": ""}
-        self._anchors: dict[tuple[str, str], str] = {}
+        self.refers = False
+        self._parts: dict[str, Part] = {}  # by pointer
+        self._pointers = {("", ""): ""}  # by address and anchor
         self._targets: dict[tuple[str, str], Part] = {}
         self._referred: dict[tuple[Part, str], Part] = {}
-        self._merged: dict[tuple[Part, ...], Part] = {}
-        self._open: set[tuple[Part, ...]] = set()
+        self._merged: dict[Parts, Part] = {}
+        self._open: set[Parts] = set()
         self._merges = 0
-        self.refers = False
         self.root = self._read(document, "", "")
 
     def _read(self, schema: Any, pointer: str, base: str) -> Part:
@@ -152,36 +124,13 @@ class Subschemas:
         todo: list[tuple[Part, Any]] = [(first, schema)]
         while todo:
             part, schema = todo.pop()
-            pointer = part.pointer
-            self._parts[pointer] = part
+            self._parts[part.pointer] = part
             if schema is True or schema is False:
                 part.boolean = schema
                 continue
-            check_keywords(schema, pointer, self.draft)
+            check_keywords(schema, part.pointer, self.draft)
             if not _IDENTIFIERS.isdisjoint(schema):
                 self._identify(part, schema)
-            below: list[tuple[Part, Any]] = []
-            inside: dict[str, Any] = {}
-            for key in filter(_HOLDERS.__contains__, schema):
-                value = schema[key]
-                if _HOLDERS[key] == "map":
-                    inside[key] = named = {}
-                    for name, sub in value.items():
-                        if key != "dependencies" or not isinstance(sub, list):
-                            child = Part(f"{pointer}/{key}/{escape_pointer(name)}", part.base)
-                            below.append((child, sub))
-                            named[name] = (child,)
-                elif isinstance(value, list):
-                    children = [Part(f"{pointer}/{key}/{i}", part.base) for i in range(len(value))]
-                    below.extend(zip(children, value, strict=True))
-                    inside[key] = tuple(children)
-                else:
-                    child = Part(f"{pointer}/{key}", part.base)
-                    # written out, true makes an object a map of anything
-                    opens = value is True and key == "additionalProperties"
-                    below.append((child, {} if opens else value))
-                    inside[key] = (child,)
-            todo.extend(reversed(below))
             part.ref = schema.get("$ref")
             self.refers = self.refers or part.ref is not None
             keywords = {k: v for k, v in schema.items() if k not in ("$ref", "allOf", "$defs")}
@@ -190,18 +139,28 @@ class Subschemas:
                 keywords["enum"] = Choices(keywords["enum"])
             if isinstance(keywords.get("required"), bool):  # up to draft 4; the parent reads it
                 part.says_required = keywords.pop("required")
-            if not inside:
+            if _HOLDERS.isdisjoint(schema):
                 continue
-            part.all_of = inside.get("allOf", ())
-            part.properties = inside.get("properties", part.properties)
-            part.patterns = inside.get("patternProperties", part.patterns)
-            part.places = {key: inside[key] for key in _PLACE_KEYWORDS if key in inside}
+            below: list[tuple[Part, Any]] = []
+            inside: dict[str, dict[Any, Parts]] = {k: {} for k in schema if k in _HOLDERS}
+            for keyword, key, inner in schemas_in(schema):
+                at = f"{part.pointer}/{keyword}"
+                child = Part(at if key is None else f"{at}/{escape_pointer(str(key))}", part.base)
+                inside[keyword][key] = (child,)
+                # written out, true makes an object a map of anything
+                opens = inner is True and keyword == "additionalProperties"
+                below.append((child, {} if opens else inner))
+            todo.extend(reversed(below))
+            part.all_of = tuple(branch for (branch,) in inside.get("allOf", {}).values())
             if isinstance(schema.get("items"), list):  # a tuple, before draft 2020-12
-                at = f"{pointer}/additionalItems"
-                part.places["prefixItems"] = inside["items"]
-                part.places["items"] = inside.get("additionalItems") or (anything(at),)
-            if part.properties or part.patterns or part.places:
-                part.structure = frozenset([pointer])
+                inside["prefixItems"] = inside["items"]
+                rest = anything(f"{part.pointer}/additionalItems")
+                inside["items"] = inside.get("additionalItems") or {None: (rest,)}
+            part.inside = {
+                k: inside[k] for k in _INSIDE if k in inside and (inside[k] or k not in _MAPS)
+            }
+            if part.inside:
+                part.structure = frozenset([part.pointer])
         return first
 
     def _identify(self, part: Part, schema: Mapping[str, Any]) -> None:
@@ -209,20 +168,17 @@ class Subschemas:
         own = schema.get("id" if self.draft == 4 else "$id")  # noqa: PLR2004
         if isinstance(own, str):
             address, _, anchor = _joined(part.base, own).partition("#")
-            if anchor:
-                self._anchors[part.base, anchor] = part.pointer
-            else:
+            if not anchor:
                 part.base = address
-                self._resources[address] = part.pointer
-        if "$anchor" in schema:
-            self._anchors[part.base, schema["$anchor"]] = part.pointer
+            self._pointers[part.base, anchor] = part.pointer
+        if schema.get("$anchor"):
+            self._pointers[part.base, schema["$anchor"]] = part.pointer
 
     def _target(self, part: Part) -> Part:
         """Find what a part refers to."""
         ref, at = part.ref, f"{part.pointer}/$ref"
-        known = self._targets.get((part.base, ref)) if isinstance(ref, str) else None
-        if known is not None:
-            return known
+        if isinstance(ref, str) and (part.base, ref) in self._targets:
+            return self._targets[part.base, ref]
         not_here = f"found {short(ref)}; expected a pointer into this document, '#/$defs/name'"
         if not isinstance(ref, str):
             raise SchemaError(at, not_here)
@@ -230,21 +186,19 @@ class Subschemas:
         if ref.startswith("#"):
             address, fragment = part.base, ref[1:]
         fragment = unquote(fragment)
-        pointer = self._resources.get(address)
-        if fragment and not fragment.startswith("/"):
-            pointer, fragment = self._anchors.get((address, fragment)), ""
-        if pointer is None:
+        anchor = "" if fragment.startswith("/") else fragment
+        if (address, anchor) not in self._pointers:
             raise SchemaError(at, not_here)
-        pointer += fragment
+        pointer = self._pointers[address, anchor] + fragment.removeprefix(anchor)
         if pointer not in self._parts:  # where no keyword says that there is a schema
             value: Any = self.document
             for token in map(unescape_pointer, pointer.split("/")[1:]):
                 value = _step(value, token, ref, at)
             self._read(value, pointer, address)
-        found = self._targets[part.base, ref] = self._parts[pointer]
-        return found
+        target = self._targets[part.base, ref] = self._parts[pointer]
+        return target
 
-    def merged(self, parts: tuple[Part, ...]) -> Part:
+    def merged(self, parts: Parts) -> Part:
         """Merge the parts that all apply to one node, references followed.
 
         Raises
@@ -261,152 +215,38 @@ class Subschemas:
             raise SchemaError(first.pointer, CIRCLE)
         self._open.add(parts)
         try:
-            if len(parts) > 1:
-                self._merges += len(parts) - 1
-                if self._merges > MAX_MERGED:
-                    problem = f"merges more than {MAX_MERGED:,} schemas through its allOfs"
-                    raise SchemaError(first.pointer, problem)
-                node, inner = self.merged((first,)), parts[1:]
-            elif first.is_reference:
-                node, inner = self._follow(first), ()
-            else:
-                node, inner = first, first.all_of
-                if first.ref is not None:
-                    node = _overlay(self.merged((self._target(first),)), first)
-            for part in inner:
-                node = _both_apply(node, self.merged((part,)))
+            node = self._merge(first, parts[1:])
         finally:
             self._open.discard(parts)
         self._merged[parts] = node
         return node
 
-    def _follow(self, part: Part) -> Part:
-        """Follow a chain of references; each definition is one node for each way to write it."""
-        target, passed = self._target(part), {part}
-        while target.is_reference:
-            if target in passed:
-                raise SchemaError(target.pointer, CIRCLE)
-            passed.add(target)
-            target = self._target(target)
-        key = self.merged((target,)), part.ref
-        if key not in self._referred:
-            self._referred[key] = replace(key[0], ref=part.ref or "#", all_of=())
-        return self._referred[key]
+    def _merge(self, first: Part, others: Parts) -> Part:
+        if others:
+            self._merges += len(others)
+            if self._merges > MAX_MERGED:
+                problem = f"merges more than {MAX_MERGED:,} schemas through its allOfs"
+                raise SchemaError(first.pointer, problem)
+            node = self.merged((first,))
+        else:
+            node, others = first, first.all_of
+            if first.ref is not None:
+                definition, passed = self._target(first), {first}
+                while definition.is_reference and definition not in passed:
+                    passed.add(definition)
+                    definition = self._target(definition)
+                target = self.merged((definition,))
+                if first.is_reference:
+                    # a definition is one node for each way to write the reference
+                    named = replace(target, ref=first.ref or "#")
+                    return self._referred.setdefault((target, first.ref), named)
+                node = _overlay(target, first)
+        for part in others:
+            node = _both_apply(node, self.merged((part,)))
+        return node
 
 
 _IDENTIFIERS = frozenset(("$id", "id", "$anchor"))
-_PLACE_KEYWORDS = (*CHILD_KEYWORDS, "anyOf", "oneOf")
-
-
-def anything(pointer: str) -> Part:
-    """Return the schema that a document leaves out where it allows anything."""
-    return Part(pointer, boolean=True)
-
-
-def _overlay(target: Part, own: Part) -> Part:
-    """``$ref`` with siblings: the siblings win; properties and required add up."""
-    return Part(
-        own.pointer if own.keywords else target.pointer,
-        "",
-        {**target.keywords, **own.keywords, **_required(target, own)},
-        {**target.properties, **own.properties},
-        {**target.patterns, **own.patterns},
-        {**target.places, **own.places},
-        target.structure | own.structure,
-        own.ref or "#",
-    )
-
-
-def _both_apply(one: Part, two: Part) -> Part:
-    """``allOf``: types intersect, properties and required add up, the first annotation stays."""
-    if one is two:
-        return one
-    keywords = {**two.keywords, **one.keywords, **_required(one, two)}
-    for key, merge in _MERGED.items():
-        if key in one.keywords and key in two.keywords:
-            keywords[key] = merge(one.keywords[key], two.keywords[key], f"{two.pointer}/{key}")
-    return Part(
-        one.pointer,
-        "",
-        keywords,
-        _added(one.properties, two.properties),
-        _added(one.patterns, two.patterns),
-        _places(one.places, two.places),
-        one.structure | two.structure,
-        one.ref or two.ref,
-    )
-
-
-_Places: TypeAlias = Mapping[str, tuple[Part, ...]]
-
-
-def _added(one: _Places, two: _Places) -> _Places:
-    both = {key: tuple(dict.fromkeys((*one[key], *two[key]))) for key in one if key in two}
-    return {**one, **two, **both}
-
-
-def _places(one: _Places, two: _Places) -> dict[str, tuple[Part, ...]]:
-    """Join items and entries of maps; branches and positions of `two` replace those of `one`."""
-    places = {**one, **two}
-    for key in ("items", "additionalProperties"):
-        if key in one and key in two:
-            both = dict.fromkeys((*one[key], *two[key]))
-            refused = tuple(part for part in both if part.boolean is False)[:1]
-            places[key] = refused or tuple(p for p in both if p.boolean is None) or one[key]
-    return places
-
-
-def _required(one: Part, two: Part) -> dict[str, list[str]]:
-    names = [*one.keywords.get("required", ()), *two.keywords.get("required", ())]
-    return {"required": list(dict.fromkeys(names))} if names else {}
-
-
-def _merge_types(one: Any, two: Any, at: str) -> Any:
-    first, second = as_list(one), as_list(two)
-    both = [
-        name if name in second else "integer"
-        for name in first
-        if name in second or {name, *second} >= {"integer", "number"}
-    ]
-    if not both:
-        problem = f"found {short(two)} where another part of allOf says {short(one)}"
-        raise ContradictionError(at, problem)
-    both = list(dict.fromkeys(both))
-    return both[0] if len(both) == 1 else both
-
-
-def _merge_enums(one: Any, two: Any, at: str) -> Any:
-    both = Choices(value for value in one if value in two)
-    if not both:
-        raise ContradictionError(at, "shares no value with another part of allOf")
-    return both
-
-
-def _merge_consts(one: Any, two: Any, at: str) -> Any:
-    if equality_key(one) != equality_key(two):
-        problem = f"found {short(two)}; another part of allOf says {short(one)}"
-        raise ContradictionError(at, problem)
-    return one
-
-
-_MERGED: Mapping[str, Callable[[Any, Any, str], Any]] = {
-    "type": _merge_types,
-    "enum": _merge_enums,
-    "const": _merge_consts,
-}
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return a list as it is, and another value as a list of one."""
-    return value if isinstance(value, list) else [value]
-
-
-def _joined(base: str, ref: str) -> str:
-    """Resolve a reference against a base address; an invalid one is returned as it is."""
-    try:
-        return urljoin(base, ref)
-    except ValueError:
-        return ref.replace("[", "%5B")
 
 
 def _step(value: Any, token: str, ref: str, at: str) -> Any:
@@ -420,7 +260,151 @@ def _step(value: Any, token: str, ref: str, at: str) -> Any:
     raise SchemaError(at, f"{ref!r} leads nowhere: nothing at {token!r}")
 
 
+def _joined(base: str, ref: str) -> str:
+    """Resolve a reference against a base address; an invalid one is returned as it is."""
+    try:
+        return urljoin(base, ref)
+    except ValueError:
+        return ref.replace("[", "%5B")
+
+
+# --- merging ----------------------------------------------------------------------------------
+
+
+def _overlay(target: Part, own: Part) -> Part:
+    """``$ref`` with siblings: the siblings win; properties and required add up."""
+    inside = {**target.inside, **own.inside}
+    for key in target.inside.keys() & own.inside.keys() & {*_MAPS}:
+        inside[key] = {**target.inside[key], **own.inside[key]}
+    return Part(
+        own.pointer if own.keywords else target.pointer,
+        "",
+        {**target.keywords, **own.keywords, **_required(target, own)},
+        inside,
+        target.structure | own.structure,
+        own.ref or "#",
+    )
+
+
+def _both_apply(first: Part, second: Part) -> Part:
+    """``allOf``: types intersect, properties and required add up, the first annotation stays.
+
+    Branches and positions of `second` replace those of `first`.
+    """
+    if first is second:
+        return first
+    keywords = {**second.keywords, **first.keywords, **_required(first, second)}
+    for key in ("type", "enum", "const"):
+        if key in first.keywords and key in second.keywords:
+            at = f"{second.pointer}/{key}"
+            keywords[key] = _agreed(key, first.keywords[key], second.keywords[key], at)
+    inside = {**first.inside, **second.inside}
+    for key in first.inside.keys() & second.inside.keys() - {*_LISTS}:
+        children = {**first.inside[key], **second.inside[key]}
+        for name in first.inside[key].keys() & second.inside[key].keys():
+            parts = (*first.inside[key][name], *second.inside[key][name])
+            children[name] = _distinct(key, parts)
+        inside[key] = children
+    structure = first.structure | second.structure
+    return Part(first.pointer, "", keywords, inside, structure, first.ref or second.ref)
+
+
+def _distinct(keyword: str, parts: Parts) -> Parts:
+    """Return each part once; of items and entries of maps, without those that say nothing."""
+    parts = tuple(dict.fromkeys(parts))
+    if keyword in _MAPS:
+        return parts
+    refused = tuple(part for part in parts if part.boolean is False)
+    return refused[:1] or tuple(part for part in parts if part.boolean is None) or parts[:1]
+
+
+def _agreed(keyword: str, first: Any, second: Any, at: str) -> Any:
+    """Return the types or values that two parts of allOf both allow."""
+    agreed: list[Any]
+    if keyword == "enum":
+        agreed = Choices(value for value in first if value in second)
+    elif keyword == "const":
+        agreed = [first] if equality_key(first) == equality_key(second) else []
+    else:
+        names = as_list(second)
+        common = (
+            name if name in names else "integer"
+            for name in as_list(first)
+            if name in names or {name, *names} >= {"integer", "number"}
+        )
+        agreed = list(dict.fromkeys(common))
+    if agreed:
+        return agreed if keyword == "enum" or len(agreed) > 1 else agreed[0]
+    if keyword == "enum":
+        raise ContradictionError(at, "shares no value with another part of allOf")
+    link = "; another" if keyword == "const" else " where another"
+    raise ContradictionError(at, f"found {short(second)}{link} part of allOf says {short(first)}")
+
+
+def _required(first: Part, second: Part) -> dict[str, list[str]]:
+    names = [*first.keywords.get("required", ()), *second.keywords.get("required", ())]
+    return {"required": list(dict.fromkeys(names))} if names else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a list unchanged, and another value as a list of one."""
+    return value if isinstance(value, list) else [value]
+
+
 # --- drafts and the values of keywords --------------------------------------------------------
+
+_NEWEST = 2020
+_DRAFTS = {"draft-03": 4, "draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019}
+_LIMITS = ("exclusiveMinimum", "exclusiveMaximum")
+#: Keywords that are booleans in draft 4.
+_FLAGS = (*_LIMITS, "required")
+_SIZES = [f"{end}{size}" for end in ("min", "max") for size in ("Length", "Items", "Properties")]
+#: Keywords by the JSON type of their value, with the words of the error.
+_EXPECTED = {
+    **dict.fromkeys(_MAPS, ("object", "an object of schemas")),
+    **dict.fromkeys(_LISTS, ("array", "a list of schemas")),
+    **dict.fromkeys((*_LIMITS, "minimum", "maximum", "multipleOf"), ("number", "a number")),
+    **dict.fromkeys(
+        (*_SIZES, "minContains", "maxContains"), ("number", "a number that is 0 or more")
+    ),
+    **dict.fromkeys(("pattern", "format", "$anchor", "$id"), ("string", "a string")),
+    "enum": ("array", "a list"),
+    "required": ("array", "a list of property names"),
+    "uniqueItems": ("boolean", "true or false"),
+    "dependentRequired": ("object", "an object of lists of property names"),
+    "dependencies": ("object", "an object of schemas or lists of property names"),
+}
+#: Keywords of 2019-09 and 2020-12 that are refused.
+_DYNAMIC = ("$recursiveRef", "$dynamicRef")
+_CHECKED = frozenset((*_EXPECTED, *_DYNAMIC, "type", "items"))
+_TELLING = frozenset((*_LIMITS, "id", "$id", "items", "additionalItems"))
+
+
+def schemas_in(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the schemas directly inside a schema: keyword, name or index, and schema.
+
+    The name is None if the keyword has one schema.
+    """
+    for keyword in filter(_HOLDERS.__contains__, schema):
+        value = schema[keyword]
+        pairs: Iterable[tuple[Any, Any]] = ((None, value),)
+        if isinstance(value, list):
+            pairs = enumerate(value)
+        elif keyword in _MAPS and isinstance(value, dict):
+            pairs = value.items()
+        for key, inner in pairs:
+            if keyword != "dependencies" or not isinstance(inner, list):
+                yield keyword, key, inner
+
+
+def all_schemas(document: Any) -> Iterator[dict[str, Any]]:
+    """Yield all schemas of a document that are objects."""
+    todo = [document]
+    while todo:
+        schema = todo.pop()
+        if isinstance(schema, dict):
+            yield schema
+            todo.extend(inner for _, _, inner in schemas_in(schema))
 
 
 def draft_of(document: Mapping[str, Any]) -> int:
@@ -428,12 +412,8 @@ def draft_of(document: Mapping[str, Any]) -> int:
     named = document.get("$schema")
     if isinstance(named, str):
         return next((d for name, d in _DRAFTS.items() if f"/{name}/" in named), _NEWEST)
-    found = _NEWEST
-    stack: list[Any] = [document]
-    while stack:
-        schema = stack.pop()
-        if not isinstance(schema, dict):
-            continue
+    draft = _NEWEST
+    for schema in all_schemas(document):
         for key in filter(_TELLING.__contains__, schema):
             value = schema[key]
             is_anchor = isinstance(value, str) and value.startswith("#")
@@ -441,20 +421,8 @@ def draft_of(document: Mapping[str, Any]) -> int:
                 return 4
             is_tuple = key == "additionalItems" or (key == "items" and isinstance(value, list))
             if is_tuple or (key == "$id" and is_anchor):
-                found = 7
-        stack.extend(inside(schema))
-    return found
-
-
-def inside(schema: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield what stands where there should be a schema, directly inside a schema."""
-    for key in filter(_HOLDERS.__contains__, schema):
-        value = schema[key]
-        is_map = _HOLDERS[key] == "map" and isinstance(value, dict)
-        yield from value.values() if is_map else as_list(value)
-
-
-_TELLING = frozenset((*_LIMITS, "id", "$id", "items", "additionalItems"))
+                draft = 7
+    return draft
 
 
 def check_keywords(schema: Any, pointer: str, draft: int) -> None:
@@ -465,8 +433,12 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
     for key in filter(_CHECKED.__contains__, schema):
         value, at = schema[key], f"{pointer}/{key}"
         if key == "type":
-            if type(value) is not str or value not in JSON_TYPES:
-                _check_types(value, at)
+            if value == []:
+                raise SchemaError(at, "found an empty list; expected a type")
+            for name in as_list(value):
+                if type(name) is not str or name not in JSON_TYPES:
+                    hint = nearest(name, JSON_TYPES)
+                    raise SchemaError(at, f"unknown type {short(name)}; {hint}")
         elif key in _DYNAMIC:
             if draft >= 2019:  # noqa: PLR2004 - a year
                 problem = f"found {short(value)}; expected '$ref' with a pointer into this document"
@@ -476,9 +448,7 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
                 problem = "found a list; expected a schema ('prefixItems' takes a list)"
                 raise SchemaError(at, problem)
         elif draft != 4 or type(value) is not bool or key not in _FLAGS:  # noqa: PLR2004
-            kind, what = _KINDS[key]
-            if kind != "object" or type(value) is not dict:
-                _expect(value, kind, what, at)
+            _expect(value, *_EXPECTED[key], at)
             if key == "patternProperties":
                 for pattern in value:
                     try:
@@ -492,17 +462,9 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
                 raise SchemaError(at, "found []; expected a list of schemas")
 
 
-def _check_types(value: Any, at: str) -> None:
-    if value == []:
-        raise SchemaError(at, "found an empty list; expected a type")
-    for name in as_list(value):
-        if not isinstance(name, str) or name not in JSON_TYPES:
-            raise SchemaError(at, f"unknown type {short(name)}; {nearest(name, JSON_TYPES)}")
-
-
 def _expect(value: Any, kind: str, what: str, at: str) -> None:
-    negative = what.endswith("or more") and kind == json_type(value) and not value >= 0
-    if json_type(value) != kind or negative:
+    is_negative = what.endswith("or more") and json_type(value) == kind and not value >= 0
+    if json_type(value) != kind or is_negative:
         raise SchemaError(at, f"found {short(value)}; expected {what}")
 
 

@@ -17,7 +17,7 @@ from ipaddress import IPv6Address
 from types import ModuleType
 from typing import Any
 
-from extractbench_nb.core.schema.subschemas import Patterns, draft_of
+from extractbench_nb.core.schema.subschemas import Choices, Patterns, draft_of
 from extractbench_nb.core.values.json_values import (
     as_written,
     count_values,
@@ -78,8 +78,6 @@ _URI_REFERENCE = re.compile(
     rf"(?:\?(?:{_CHARACTER}|[/?])*)?(?:\#(?:{_CHARACTER}|[/?])*)?",
     re.ASCII | re.IGNORECASE,
 )
-
-
 _IP_FUTURE = re.compile(r"[Vv][0-9A-Fa-f]+\.[\w.~!$&'()*+,;=:-]+", re.ASCII)
 
 
@@ -128,7 +126,7 @@ class _Work:
     def __init__(self, most: int) -> None:
         self.most = self.left = most
         self.patterns = Patterns()
-        self.enums: dict[int, set[Any]] = {}
+        self.enums: dict[int, Choices] = {}
 
     def step(self) -> None:
         self.left -= 1
@@ -148,48 +146,47 @@ _SLOW_PACKAGE = "rfc3987_syntax"
 def _jsonschema() -> Any:
     """Import jsonschema, without the grammars of formats that are not checked here.
 
-    Where the package for iri and iri-reference is installed, as JupyterLab does, jsonschema imports
-    it, and the package compiles 38 grammars at once, which takes more than a second. A module that
-    stands in for it during the import has the one function that jsonschema takes from it; that
-    imports the package when it is called, so jsonschema checks what it did for everyone else.
+    It imports a package for iri and iri-reference, if that is installed, as with JupyterLab, which
+    compiles 38 grammars at once for more than a second. During the import a module stands in for it
+    that imports it when it is called, so jsonschema checks what it did for everyone else.
     """
-    if not {"jsonschema", _SLOW_PACKAGE} & sys.modules.keys() and find_spec(_SLOW_PACKAGE):
-        later: Any = ModuleType(_SLOW_PACKAGE)
-        later.is_valid_syntax = lambda *args, **options: import_module(
-            _SLOW_PACKAGE
-        ).is_valid_syntax(*args, **options)
-        sys.modules[_SLOW_PACKAGE] = later
-        try:
-            return import_module("jsonschema")
-        finally:
-            sys.modules.pop(_SLOW_PACKAGE, None)
-    return import_module("jsonschema")
+    if {"jsonschema", _SLOW_PACKAGE} & sys.modules.keys() or not find_spec(_SLOW_PACKAGE):
+        return import_module("jsonschema")
+    later: Any = ModuleType(_SLOW_PACKAGE)
+    later.is_valid_syntax = lambda *args, **options: import_module(_SLOW_PACKAGE).is_valid_syntax(
+        *args, **options
+    )
+    sys.modules[_SLOW_PACKAGE] = later
+    try:
+        return import_module("jsonschema")
+    finally:
+        sys.modules.pop(_SLOW_PACKAGE, None)
 
 
 @cache
 def _validator_class(draft: int) -> Any:
     jsonschema = _jsonschema()
-    base: Any = {
-        4: jsonschema.Draft4Validator,
-        6: jsonschema.Draft6Validator,
-        7: jsonschema.Draft7Validator,
-        2019: jsonschema.Draft201909Validator,
-        2020: jsonschema.Draft202012Validator,
-    }[draft]
-    replaced = {
-        "additionalProperties": _additional(base.VALIDATORS["additionalProperties"]),
+    name = {4: "4", 6: "6", 7: "7", 2019: "201909", 2020: "202012"}[draft]
+    base: Any = getattr(jsonschema, f"Draft{name}Validator")
+    keywords = {
+        **base.VALIDATORS,
+        "additionalProperties": partial(_additional, base.VALIDATORS["additionalProperties"]),
         "enum": _enum,
         "multipleOf": _multiple_of,
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "uniqueItems": _unique_items,
     }
-    for name in {"unevaluatedProperties"} & base.VALIDATORS.keys():
-        replaced[name] = _without_patterns(base.VALIDATORS[name])
-    keywords = {name: _limited(call) for name, call in {**base.VALIDATORS, **replaced}.items()}
-    extend = jsonschema.validators.extend
-    types = base.TYPE_CHECKER.redefine("number", lambda _, value: json_type(value) == "number")
-    cls = extend(base, keywords, type_checker=types)  # a Decimal is not a JSON number
+    if "unevaluatedProperties" in keywords:
+        keywords["unevaluatedProperties"] = partial(
+            _without_patterns, keywords["unevaluatedProperties"]
+        )
+    cls = jsonschema.validators.extend(
+        base,
+        {name: partial(_limited, keyword) for name, keyword in keywords.items()},
+        # a Decimal is not a JSON number
+        type_checker=base.TYPE_CHECKER.redefine("number", lambda _, v: json_type(v) == "number"),
+    )
     cls.evolve = _evolve
     return cls
 
@@ -202,30 +199,10 @@ def _evolve(self: Any, **changes: Any) -> Any:
     try:
         sys._getframe(max(0, sys.getrecursionlimit() - _SPARE_FRAMES))
     except ValueError:  # the stack is not that deep
-        pass
-    else:
-        raise RecursionError
-    cls = type(self)
-    kept = {a.alias: getattr(self, a.name) for a in cls.__attrs_attrs__ if a.init}
-    return cls(**{**kept, **changes})
-
-
-def _limited(keyword: Keyword) -> Keyword:
-    """Count the step, pass a null where the schema is nullable, and report what goes wrong."""
-
-    def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        validator.format_checker.work.step()
-        if instance is None and schema.get("nullable") is True:
-            return
-        try:
-            yield from keyword(validator, value, instance, schema) or ()
-        except (_TooManyStepsError, RecursionError):
-            raise
-        except Exception as error:  # noqa: BLE001 - its libraries have no common base class
-            problem = f"this could not be validated: {_told(error)}"
-            yield _violation(problem, validator=_NOT_VALIDATED)
-
-    return run
+        cls = type(self)
+        kept = {a.alias: getattr(self, a.name) for a in cls.__attrs_attrs__ if a.init}
+        return cls(**{**kept, **changes})
+    raise RecursionError
 
 
 def _told(error: Exception) -> str:
@@ -238,6 +215,25 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+# --- keywords: `value` is that of the keyword in the schema ------------------------------------
+
+
+def _limited(
+    keyword: Keyword, validator: Any, value: Any, instance: Any, schema: Any
+) -> Iterator[Any]:
+    """Count the step, pass a null where the schema is nullable, and report what goes wrong."""
+    validator.format_checker.work.step()
+    if instance is None and schema.get("nullable") is True:
+        return
+    try:
+        yield from keyword(validator, value, instance, schema) or ()
+    except (_TooManyStepsError, RecursionError):
+        raise
+    except Exception as error:  # noqa: BLE001 - its libraries have no common base class
+        problem = f"this could not be validated: {_told(error)}"
+        yield _violation(problem, validator=_NOT_VALIDATED)
+
+
 def _pattern(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
     patterns = validator.format_checker.work.patterns
     if isinstance(instance, str) and not patterns.search(value, instance):
@@ -245,60 +241,50 @@ def _pattern(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator
 
 
 def _pattern_properties(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    if isinstance(instance, dict):
-        patterns = validator.format_checker.work.patterns
-        for pattern, subschema in value.items():
-            for key, part in instance.items():
-                if patterns.matches(pattern, key):
-                    yield from validator.descend(part, subschema, path=key, schema_path=pattern)
+    matches = validator.format_checker.work.patterns.matches
+    for pattern, subschema in value.items() if isinstance(instance, dict) else ():
+        for key, part in instance.items():
+            if matches(pattern, key):
+                yield from validator.descend(part, subschema, path=key, schema_path=pattern)
 
 
-def _additional(keyword: Keyword) -> Keyword:
-    """Hand over only those keys that no pattern matches.
+def _additional(
+    keyword: Keyword, validator: Any, value: Any, instance: Any, schema: Any
+) -> Iterator[Any]:
+    """Check the keys that are no properties and match no pattern, in the map's order.
 
-    Values of a map are checked in the map's order: jsonschema goes through a set of keys, whose
-    order changes from process to process.
+    jsonschema goes through a set of keys, whose order changes from process to process.
     """
-
-    def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[Any] | None:
-        known = schema.get("patternProperties")
-        if known and isinstance(instance, dict):
-            matches = validator.format_checker.work.patterns.matches
-            instance = {
-                key: part
-                for key, part in instance.items()
-                if not any(matches(pattern, key) for pattern in known)
-            }
-            schema = {"properties": schema.get("properties", {})}
-        if isinstance(value, dict) and isinstance(instance, dict):
-            declared = schema.get("properties", {})
-            return (
-                error
-                for key, part in instance.items()
-                if key not in declared
-                for error in validator.descend(part, value, path=key)
-            )
-        return keyword(validator, value, instance, schema)
-
-    return run
+    if not isinstance(instance, dict):
+        return
+    matches = validator.format_checker.work.patterns.matches
+    declared, patterns = schema.get("properties", ()), schema.get("patternProperties", ())
+    others = {
+        key: part
+        for key, part in instance.items()
+        if key not in declared and not any(matches(pattern, key) for pattern in patterns)
+    }
+    if isinstance(value, dict):
+        for key, part in others.items():
+            yield from validator.descend(part, value, path=key)
+    else:
+        yield from keyword(validator, value, others, {}) or ()
 
 
-def _without_patterns(keyword: Keyword) -> Keyword:
+def _without_patterns(
+    keyword: Keyword, validator: Any, value: Any, instance: Any, schema: Any
+) -> Iterable[Any] | None:
     """Leave a keyword out where it would search for patterns without a limit."""
-
-    def run(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[Any] | None:
-        if "patternProperties" in repr(schema):
-            raise ValueError("it depends on patternProperties")
-        return keyword(validator, value, instance, schema)
-
-    return run
+    if "patternProperties" in repr(schema):
+        raise ValueError("it depends on patternProperties")
+    return keyword(validator, value, instance, schema)
 
 
 def _enum(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    known = validator.format_checker.work.enums
-    if id(value) not in known:
-        known[id(value)] = set(map(equality_key, value))
-    if equality_key(instance) not in known[id(value)]:
+    enums = validator.format_checker.work.enums
+    if id(value) not in enums:
+        enums[id(value)] = Choices(value)
+    if instance not in enums[id(value)]:
         yield _violation(f"{instance!r} is not one of {value[:_MOST_NAMED]!r}")
 
 
