@@ -120,7 +120,7 @@ def _kind(gold: Any, predicted: Any, elsewhere: _Elsewhere) -> str:
         return "json_type" if is_same else "other"
     if not (_is_comparable(gold) and _is_comparable(predicted)):
         return "other"
-    texts = [json_text(v) for v in (gold, predicted)]
+    texts = json_text(gold), json_text(predicted)
     if isinstance(gold, str) and isinstance(predicted, str):  # JSON numbers are no dates
         day, other_day = map(parse_date, texts)
         if day and other_day:

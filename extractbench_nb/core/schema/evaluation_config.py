@@ -12,67 +12,39 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
+from extractbench_nb.core.field_metrics.registry import REGISTRY, Metric
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values.json_values import equality_key, json_type
 from extractbench_nb.errors import ConfigError, nearest
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(NamedTuple):
     """A named metric with its parameters (Table 4 of the ExtractBench paper, and its README)."""
 
-    name: str
     metric_id: str
     params: Mapping[str, Any]
     use: str
 
 
-def _preset(name: str, use: str, metric_id: str | None = None, **params: Any) -> Preset:
-    return Preset(name, metric_id or name, params, use)
-
-
-#: All presets by name.
+#: All presets by name, which is that of their metric.
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
-        preset.name: preset
-        for preset in (
-            _preset("string_exact", "identifiers, codes"),
-            _preset("string_case_insensitive", "enums, units, status words"),
-            _preset("string_fuzzy", "names with typos", threshold=0.8, case_sensitive=False),
-            _preset("string_semantic", "free text; the default for strings"),
-            _preset("string_url", "web addresses"),
-            _preset("string_llm", "anything a judge should decide"),
-            _preset("number_exact", "counts, amounts that must not be rounded"),
-            _preset("number_tolerance", "reported values; default for numbers", tolerance=0.001),
-            _preset("integer_exact", "years, counts; the default for integers"),
-            _preset("boolean_exact", "flags; the default for booleans"),
-            _preset("array_llm", "arrays, aligned item by item; the default for arrays"),
-            _preset("skip", "nodes that are not scored"),
-            _preset("date", "dates in any common format", precision="day"),
-            _preset("string_normalized", "text; case, spacing, punctuation and Unicode aside"),
-            _preset("set_f1", "arrays of scalars, order and repetition aside"),
-        )
+        name: Preset(name, MappingProxyType(entry.preset), entry.use)
+        for name, entry in REGISTRY.built_in.items()
+        if entry.use
     }
 )
 
 #: Metric of a node that declares none, by JSON Schema type. Objects and nulls are not scored.
 DEFAULT_METRICS: Mapping[str, str] = MappingProxyType(
-    {
-        "string": "string_semantic",
-        "number": "number_tolerance",
-        "integer": "integer_exact",
-        "boolean": "boolean_exact",
-        "array": "array_llm",
-    }
+    {e.default_for: name for name, e in REGISTRY.built_in.items() if e.default_for is not None}
 )
-
-#: Metrics that need an array, and those of the presets that are not made for one.
-ARRAY_METRICS = frozenset({"array_llm", "set_f1"})
-SCALAR_METRICS = frozenset(p.metric_id for p in PRESETS.values()) - ARRAY_METRICS - {"skip"}
+#: The metric of nodes that are not scored.
+SKIP = REGISTRY.built_in_that("skips").name
 
 PRESET_COLUMNS = FrameSpec(
     "presets",
@@ -102,8 +74,8 @@ def presets() -> pd.DataFrame:
     """
     default_for = {metric: kind for kind, metric in DEFAULT_METRICS.items()}
     return PRESET_COLUMNS.from_rows(
-        (p.name, p.metric_id, dict(p.params), default_for.get(p.name), p.use)
-        for p in PRESETS.values()
+        (name, preset.metric_id, dict(preset.params), default_for.get(name), preset.use)
+        for name, preset in PRESETS.items()
     )
 
 
@@ -167,6 +139,11 @@ class MetricSpec:
     origin: str = "metric"
     types: tuple[str, ...] = field(default=(), compare=False)
 
+    @property
+    def entry(self) -> Metric:
+        """What the metric of this name declares; `UNKNOWN` if there is none (any more)."""
+        return REGISTRY.look_up(self.metric_id)
+
     def __hash__(self) -> int:
         """Hash by identity of content; params are compared by ``==``."""
         return hash((self.metric_id, self.weight, tuple(sorted(self.params))))
@@ -198,7 +175,7 @@ class NodeConfig:
 
     def __post_init__(self) -> None:
         """Note whether the node is left out of the scores."""
-        object.__setattr__(self, "skip", any(s.metric_id == "skip" for s in self.metrics))
+        object.__setattr__(self, "skip", any(spec.entry.skips for spec in self.metrics))
 
 
 _DEFAULTS = {
@@ -234,7 +211,7 @@ def parse_config(
     if "metrics" in value:
         entries = value["metrics"]
         if entries == [] and catalogue is None:  # the published package: nothing to score
-            return NodeConfig((MetricSpec("skip"),), weight, accepted)
+            return NodeConfig((MetricSpec(SKIP),), weight, accepted)
         if "metric_id" in value or "preset" in value:
             raise ConfigError(pointer, "has both 'metrics' and 'metric_id'; expected one of them")
         if not isinstance(entries, list) or not entries:

@@ -13,7 +13,6 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.schema.evaluation_config import (
-    ARRAY_METRICS,
     MetricCatalogue,
     NodeConfig,
     check_types,
@@ -155,7 +154,7 @@ class Outline:
             if is_whole and "accepted" in written:
                 problem = f"found at a node of type {label}; expected it at its values"
                 raise ConfigError(f"{at}/accepted", problem)
-            config = declared = as_url(parse_config(written, at, self._known, config), part)
+            config = declared = for_format(parse_config(written, at, self._known, config), part)
             if kind == "object" and aligns_a_map(part, declared):
                 kind, branches = "union", [_as_branch(part, "map")]
             elif kind in ("object", "null") and not self._is_scored(kind, declared):
@@ -327,7 +326,7 @@ class Outline:
         """Build a node; what is below it is built when it is first asked for."""
         config, declared = shape.config, shape.declared
         if self.by_field and not is_branch and (about["field"] or "$") in self.by_field:
-            config, declared = as_url(self.by_field[about["field"] or "$"], shape.part), True
+            config, declared = for_format(self.by_field[about["field"] or "$"], shape.part), True
         node = Node(
             kind=shape.kind,
             types=shape.types,
@@ -419,21 +418,22 @@ def _as_branch(
 
 
 def aligns_a_map(part: Part, declared: NodeConfig | None) -> bool:
-    """Whether a map declares an array metric; its entries are then aligned like an array."""
-    names = {spec.metric_id for spec in declared.metrics} if declared is not None else set()
+    """Whether a map declares a metric that aligns; its entries are then aligned like an array."""
+    specs = declared.metrics if declared is not None else ()
     below = [*part.places.get("additionalProperties", ()), *chain(*part.patterns.values())]
     is_map = not part.properties and any(entry.boolean is None for entry in below)
-    return is_map and bool(names & ARRAY_METRICS)
+    return is_map and any(spec.entry.aligns for spec in specs)
 
 
-def as_url(config: NodeConfig | None, part: Part) -> NodeConfig | None:
-    """``format: uri`` with string_exact is compared as a URL (README of ExtractBench)."""
-    if config is None or part.keywords.get("format") != "uri":
+def for_format(config: NodeConfig | None, part: Part) -> NodeConfig | None:
+    """Replace metrics that declare another one for the node's ``format``, such as ``uri``."""
+    kind = part.keywords.get("format")
+    if config is None or not isinstance(kind, str):
         return config
-    if any(spec.metric_id == "string_url" for spec in config.metrics):
-        return config  # whoever names both means both
+    names = {spec.metric_id for spec in config.metrics}  # whoever names both means both
+    others = [spec.entry.by_format.get(kind, spec.metric_id) for spec in config.metrics]
     specs = tuple(
-        replace(s, metric_id="string_url") if s.metric_id == "string_exact" else s
-        for s in config.metrics
+        spec if other in names else replace(spec, metric_id=other)
+        for spec, other in zip(config.metrics, others, strict=True)
     )
     return replace(config, metrics=specs)

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.schema.evaluation_config import (
+    SKIP,
     MetricCatalogue,
     check_types,
 )
@@ -39,13 +41,7 @@ ENVELOPES = ("schema_definition", "schema", "json_schema")
 #: Levels of the objects and lists that a schema is written in.
 MAX_WRITTEN_LEVELS = 600
 
-_catalogue: MetricCatalogue | None = None
-
-
-def use_catalogue(catalogue: MetricCatalogue) -> None:
-    """Tell the schema package which metrics exist. The metric registry calls it once, on import."""
-    global _catalogue  # noqa: PLW0603 - the one link from the registry up to the schema
-    _catalogue = catalogue
+_catalogue: MetricCatalogue = REGISTRY
 
 
 class JsonSchemaWriter(Protocol):
@@ -210,7 +206,7 @@ def model_schema(source: Any) -> Any:
         part = todo.pop()
         if isinstance(part, dict):
             if part.get("format") == "password" and part.get("writeOnly") is True:
-                part.setdefault("evaluation_config", "skip")
+                part.setdefault("evaluation_config", SKIP)
             todo.extend(inside(part))
     with suppress(TypeError):
         _written[source] = core, document
@@ -230,7 +226,7 @@ copyreg.pickle(Schema, lambda schema: (restore_schema, (dict(schema.document), s
 
 
 def _parsed(document: Mapping[str, Any], envelope: str | None, *, checked: bool = True) -> Schema:
-    metrics = None if _catalogue is None else _catalogue.version()
+    metrics = _catalogue.version()
     try:
         text = json.dumps(document, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # values that JSON does not have
@@ -253,8 +249,7 @@ def with_metrics(schema: Schema, metrics: Mapping[str, Any]) -> Schema:
     """Return the schema with other metrics for some fields."""
     if not isinstance(metrics, Mapping):
         raise InputError(f"metrics is {metrics!r}; expected a dict from field to metric")
-    named = _catalogue.config_of if _catalogue is not None else private_copy
-    configs = {field: named(metric) for field, metric in metrics.items()}
+    configs = {field: _catalogue.config_of(metric) for field, metric in metrics.items()}
     document = {**schema.document, BY_FIELD: {**schema.document.get(BY_FIELD, {}), **configs}}
     try:
         return _parsed(document, schema.envelope)
@@ -285,6 +280,5 @@ def _root(document: Mapping[str, Any], checked: bool) -> Node:
             known = {node.field or "$" for node in Schema(root, document).nodes()}
             raise ConfigError(at, f"there is no field {field!r}; {nearest(field, known)}")
         for node in nodes if checked else ():
-            assert _catalogue is not None  # noqa: S101 - the registry is loaded by now
             check_types(config, node.types, node.label, at, _catalogue)
     return root
