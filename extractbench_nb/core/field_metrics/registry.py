@@ -143,7 +143,7 @@ class Metric:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Default values of the parameters."""
+        """The default values of its params."""
         return {p.name: p.default for p in self.params}
 
     def pass_mark(self, params: Mapping[str, Any]) -> float:
@@ -168,12 +168,6 @@ class Metric:
     def is_for_scalars(self) -> bool:
         """Whether it compares anything but arrays; a judge compares texts."""
         return self.judged or bool(self.named_types and "array" not in self.named_types)
-
-    def __call__(self, gold: Any, predicted: Any, **params: Any) -> Any:
-        """Call the metric's function."""
-        if self.function is None or self.takes_node:
-            raise TypeError(f"{self.name} cannot be called by itself; use xb.evaluate")
-        return self.function(gold, predicted, **params)
 
     def __repr__(self) -> str:
         """Return name and params with their defaults."""
@@ -234,7 +228,7 @@ class Registry:
 
     def config_of(self, metric: Any) -> Any:
         """Return the ``evaluation_config`` that names a function; others as they are, copied."""
-        if not callable(metric):
+        if not callable(metric) and not isinstance(metric, Metric):
             return private_copy(metric)
         for entry in self.entries.values():
             if metric is entry.function or metric is entry:

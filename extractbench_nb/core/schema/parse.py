@@ -28,13 +28,13 @@ from extractbench_nb.core.values.json_values import (
     MAX_VALUES,
     SCALARS,
     escape_pointer,
-    is_model,
     json_type,
     private_copy,
     read_document,
     unescape_pointer,
 )
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
+from extractbench_nb.support.foreign_values import is_model
 
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")
