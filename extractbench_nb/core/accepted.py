@@ -107,10 +107,8 @@ class Accepted(tuple[Alternative, ...]):
         documents = sorted({row.document for row in self if row.document is not None})
         if len(documents) > 1:
             shown = ", ".join(repr(one_line(name, _LONGEST)) for name in documents[:_MOST_SHOWN])
-            raise InputError(
-                f"accepted has rows for {len(documents)} documents ({shown}); select those of the "
-                "document that is evaluated"
-            )
+            problem = f"accepted has rows for {len(documents)} documents ({shown})"
+            raise InputError(f"{problem}; select those of the document that is evaluated")
         return self
 
 
@@ -133,10 +131,8 @@ def _records(source: Any) -> Iterable[tuple[str, Any]]:
         columns = [name for name in ACCEPTED_COLUMNS.names if name in source.columns]
         source = source[columns].astype(object).to_dict("records")
     elif not isinstance(source, list):
-        raise InputError(
-            f"accepted is a {type(source).__name__}; expected a frame or a list of dicts with "
-            "path and value, or a CSV or JSON file of them"
-        )
+        expected = "a frame or a list of dicts with path and value, or a CSV or JSON file of them"
+        raise InputError(f"accepted is a {type(source).__name__}; expected {expected}")
     return ((f"row {number}", row) for number, row in enumerate(source))
 
 
@@ -243,10 +239,8 @@ def _place(row: Alternative, root: Node, gold: Any) -> _Place:
             node = resolve_union(node, value, MISSING)
         is_item = isinstance(value, list) and isinstance(key, int) and key < len(value)
         if is_item and node is not None and node.kind == "array" and not node.is_aligned:
-            row.refuse(
-                f"the metric of {path} compares the array as a whole, so its items have no "
-                "alternatives"
-            )
+            problem = f"the metric of {path} compares the array as a whole"
+            row.refuse(f"{problem}, so its items have no alternatives")
         node = None if node is None else _declared_below(node, key)
         if is_item or (isinstance(value, dict) and isinstance(key, str) and key in value):
             value = value[key]

@@ -154,11 +154,6 @@ def table_grits(
     variant : str, optional
         How texts are compared, as in `grits`.
 
-    Raises
-    ------
-    InputError
-        `measure` or `variant` is not known.
-
     Notes
     -----
     .. math::

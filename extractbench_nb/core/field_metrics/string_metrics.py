@@ -5,6 +5,7 @@ Values that are not strings are compared by their JSON text.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -234,16 +235,8 @@ JUDGE_PARAMS = (
         "judge. The offline judge asks no model and warns once.",
     ),
     Param("additional_instructions", "string", meaning="Text that is added to the prompt."),
-    Param(
-        "prompt_template",
-        "string",
-        meaning="Prompt of your own; it must hold ``{gold}`` and ``{predicted}``.",
-    ),
-    Param(
-        "structured_output_schema",
-        "object",
-        meaning="JSON Schema of the model's answer; it must have a property ``score``.",
-    ),
+    Param("prompt_template", "string", meaning="Your prompt, with ``{gold}`` and ``{predicted}``."),
+    Param("structured_output_schema", "object", meaning="Schema of the answer, with a ``score``."),
     Param("temperature", "number", minimum=0.0, meaning="Of the model."),
     Param("max_tokens", "number", minimum=1, meaning="Limit of the model's answer."),
 )
@@ -260,39 +253,33 @@ field has a ``prompt_template``.
 """
 
 
-def _add_judged(name: str, types: tuple[str, ...], source: str, doc: str, **about: Any) -> None:
-    REGISTRY.add(
-        Metric(
-            name,
-            None,
-            types,
-            JUDGE_PARAMS,
-            "the judge's score >= pass_threshold",
-            source,
-            threshold="pass_threshold",
-            doc=doc + _JUDGE_FORMULA,
-            judged=True,
-            estimate=judged_texts,
-            **about,
-        )
-    )
-
-
-_add_judged(
+_SEMANTIC = Metric(
     "string_semantic",
+    None,
     _TEXT,
+    JUDGE_PARAMS,
+    "the judge's score >= pass_threshold",
     "ExtractBench paper, Table 4",
-    "Ask the judge whether two texts mean the same.",
-    summary="same meaning, as a judge sees it",
+    "same meaning, as a judge sees it",
+    "pass_threshold",
+    "Ask the judge whether two texts mean the same." + _JUDGE_FORMULA,
+    judged=True,
+    estimate=judged_texts,
     use="free text; the default for strings",
     default_for="string",
 )
-_add_judged(
-    "string_llm",
-    ("any",),
-    README,
-    "Ask the judge whether two values are the same, by the field's description.\n\n"
-    "The offline judge decides it as it decides ``string_semantic``; a model gets another prompt.",
-    summary="same by a judge's verdict",
-    use="anything a judge should decide",
+REGISTRY.add(_SEMANTIC)
+REGISTRY.add(
+    replace(
+        _SEMANTIC,
+        name="string_llm",
+        applies_to=("any",),
+        source=README,
+        summary="same by a judge's verdict",
+        doc="Ask the judge whether two values are the same, by the field's description.\n\n"
+        "The offline judge decides it as it decides ``string_semantic``; a model gets another "
+        "prompt." + _JUDGE_FORMULA,
+        use="anything a judge should decide",
+        default_for=None,
+    )
 )
