@@ -177,6 +177,12 @@ def _table_grits(gold: Any, predicted: Any, measure: str, variant: str) -> float
     return arrays_similarity(gold, predicted, measure, variant)
 
 
+def _mismatch_frame(fields: Any) -> Any:
+    from extractbench_nb.stats import mismatch_frame
+
+    return mismatch_frame(fields)
+
+
 def _write_report(evaluation: Any, folder: Path) -> Path:
     from extractbench_nb.views import write_report
 
@@ -193,6 +199,7 @@ register(
     model_judge=_model_judge,
     model_aligner=_model_aligner,
     table_grits=_table_grits,
+    mismatch_frame=_mismatch_frame,
     write_report=_write_report,
     write_parquet=_write_parquet,
 )

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))
 
-from extractbench_nb.core.mismatches import KINDS  # noqa: E402
+from extractbench_nb.stats.mismatches import KINDS  # noqa: E402
 from tests.evaluation.mismatch_sample import (  # noqa: E402
     Labelled,
     agreements,

@@ -92,7 +92,6 @@ def _notes(doc: NumpyDocString) -> list[str]:
 
 def _facts(metric: Metric) -> str:
     """Return the table of facts."""
-    named = [p for p in config.PRESETS.values() if p.metric_id == metric.name]
     default = [kind for kind, name in config.DEFAULT_METRICS.items() if name == metric.name]
     types = [kind for kind in metric.applies_to if kind != "any"]
     others = (
@@ -103,7 +102,11 @@ def _facts(metric: Metric) -> str:
         ["Default for", ", ".join(f"`{kind}`" for kind in default) or "no type"],
         ["Passes if", f"`{metric.pass_rule}`"],
         ["Decided by", "the judge of the evaluation" if metric.judged else "rules, no judge"],
-        *(["Preset", f"`{p.name}`: {p.use}" + _set(p.params)] for p in named),
+        *(
+            [["Preset", f"`{metric.name}`: {metric.use}" + _set(metric.preset)]]
+            if metric.use
+            else ()
+        ),
         ["Source", metric.source],
     ]
     return table(["", ""], rows)
@@ -114,10 +117,10 @@ def _set(params: Any) -> str:
 
 
 def _params(metric: Metric, doc: NumpyDocString) -> str:
-    """Return the table of params, with their meanings from the docstring."""
+    """Return the table of params; meanings that are not declared are in the docstring."""
     meanings = {name: " ".join(lines) for name, _, lines in doc["Parameters"]}
     rows = [
-        [f"`{p.name}`", f"`{p.default!r}`", p.expected, meanings[p.name].strip()]
+        [f"`{p.name}`", f"`{p.default!r}`", p.expected, (p.meaning or meanings[p.name]).strip()]
         for p in metric.params
     ]
     text = table(["param", "default", "allowed", "meaning"], rows) if rows else "None."

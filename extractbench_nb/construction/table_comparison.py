@@ -18,15 +18,14 @@ from extractbench_nb.construction.answers import FAILURES, Note, Reading, Tables
 from extractbench_nb.construction.evidence_recall import EvidenceRecall
 from extractbench_nb.construction.table_rules import PASS_MARK, TableRules, number_of, rules_of
 from extractbench_nb.core import (
-    KIND_COLUMN,
     OUTCOMES,
     Evaluation,
-    mismatch_kinds,
     total_cost,
 )
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec
 from extractbench_nb.core.text import JudgeCall
 from extractbench_nb.errors import InputError
+from extractbench_nb.stats import KIND_COLUMN, mismatch_kinds
 from extractbench_nb.support.cards import more_rows, text_card
 from extractbench_nb.support.wording import one_line, plural
 

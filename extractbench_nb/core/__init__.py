@@ -23,10 +23,6 @@ from extractbench_nb.core.field_metrics.registry import REGISTRY as REGISTRY
 from extractbench_nb.core.field_metrics.registry import Metric as Metric
 from extractbench_nb.core.field_metrics.registry import MetricScore, metric, metrics, unregister
 from extractbench_nb.core.field_metrics.registry import Param as Param
-from extractbench_nb.core.mismatches import KIND_COLUMN as KIND_COLUMN
-from extractbench_nb.core.mismatches import mismatch_frame as mismatch_frame
-from extractbench_nb.core.mismatches import mismatch_kind as mismatch_kind
-from extractbench_nb.core.mismatches import mismatch_kinds as mismatch_kinds
 from extractbench_nb.core.pairing import leaves as leaves
 from extractbench_nb.core.pairing import resolve_union as resolve_union
 from extractbench_nb.core.pairing import undeclared as undeclared
@@ -35,6 +31,7 @@ from extractbench_nb.core.profile_rules import Profile, profiles
 from extractbench_nb.core.registered import register as register
 from extractbench_nb.core.result import Evaluation
 from extractbench_nb.core.result import Inputs as Inputs
+from extractbench_nb.core.result import mismatch_frame as mismatch_frame
 from extractbench_nb.core.similarity import MapItem
 from extractbench_nb.core.traversal import Aligner as Aligner
 from extractbench_nb.core.values.json_values import unlabelled

@@ -11,8 +11,9 @@ import csv
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pandas as pd
 
@@ -31,6 +32,7 @@ from extractbench_nb.core.values.json_values import (
 )
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.files import reading
+from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import one_line
 
 ACCEPTED_COLUMNS = FrameSpec(
@@ -63,6 +65,10 @@ class Alternative(NamedTuple):
         document = "" if self.document is None else f"document {self.document!r}, "
         return f"accepted, {self.where} ({document}path {one_line(self.path, _LONGEST)!r})"
 
+    def refuse(self, problem: str) -> NoReturn:
+        """Raise `InputError` with the row and what is wrong with it."""
+        raise InputError(f"{self.name}: {problem}")
+
 
 # --- reading ----------------------------------------------------------------------------------
 
@@ -87,25 +93,22 @@ class Accepted(tuple[Alternative, ...]):
 
     def by_document(self, documents: Collection[str]) -> dict[str, Accepted]:
         """Group them by their document, which must be one of `documents`."""
-        found: dict[str, list[Alternative]] = defaultdict(list)
+        rows_of: dict[str, list[Alternative]] = defaultdict(list)
         for row in self:
             if row.document is None:
-                raise InputError(f"{row.name}: document is missing; expected a document id")
+                row.refuse("document is missing; expected a document id")
             if row.document not in documents:
-                hint = nearest(row.document, documents)
-                raise InputError(f"{row.name}: unknown document; {hint}")
-            found[row.document].append(row)
-        return {document: Accepted(some) for document, some in found.items()}
+                row.refuse(f"unknown document; {nearest(row.document, documents)}")
+            rows_of[row.document].append(row)
+        return {document: Accepted(rows) for document, rows in rows_of.items()}
 
     def of_one_document(self) -> Accepted:
         """Return them; refuse alternatives for several documents where one is evaluated."""
         documents = sorted({row.document for row in self if row.document is not None})
         if len(documents) > 1:
             shown = ", ".join(repr(one_line(name, _LONGEST)) for name in documents[:_MOST_SHOWN])
-            raise InputError(
-                f"accepted has rows for {len(documents)} documents ({shown}); select those of the "
-                "document that is evaluated"
-            )
+            problem = f"accepted has rows for {len(documents)} documents ({shown})"
+            raise InputError(f"{problem}; select those of the document that is evaluated")
         return self
 
 
@@ -126,13 +129,10 @@ def _records(source: Any) -> Iterable[tuple[str, Any]]:
     elif isinstance(source, pd.DataFrame):
         _check_names(source.columns, "accepted")
         columns = [name for name in ACCEPTED_COLUMNS.names if name in source.columns]
-        rows = zip(*(source[name].tolist() for name in columns), strict=True)
-        source = [dict(zip(columns, row, strict=True)) for row in rows]
+        source = source[columns].astype(object).to_dict("records")
     elif not isinstance(source, list):
-        raise InputError(
-            f"accepted is a {type(source).__name__}; expected a frame or a list of dicts with "
-            "path and value, or a CSV or JSON file of them"
-        )
+        expected = "a frame or a list of dicts with path and value, or a CSV or JSON file of them"
+        raise InputError(f"accepted is a {type(source).__name__}; expected {expected}")
     return ((f"row {number}", row) for number, row in enumerate(source))
 
 
@@ -148,25 +148,23 @@ def _read_csv(path: Path, name: str) -> list[tuple[str, Any]]:
                 if None in row:
                     problem = "has more cells than the first line names"
                     raise InputError(f"accepted, {where}: {problem}")
+                cells = {key: cell or None for key, cell in row.items()}
                 try:
-                    cells = {key: cell or None for key, cell in row.items()}
                     rows.append((where, cells | {"value": json.loads(text)}))
                 except (ValueError, RecursionError):
                     example = one_line(json.dumps(text) if text else "null", _LONGEST)
-                    raise InputError(
-                        f"accepted, {where}: value is {one_line(text, _LONGEST)!r}; expected JSON "
-                        f"text, such as {example}"
-                    ) from None
+                    problem = f"value is {one_line(text, _LONGEST)!r}; expected JSON text, such as"
+                    raise InputError(f"accepted, {where}: {problem} {example}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{name} is not readable CSV: {error}") from None
     return rows
 
 
-def _check_names(names: Iterable[Any], what: str) -> None:
-    found = list(map(str, names))
+def _check_names(columns: Iterable[Any], what: str) -> None:
+    names = list(map(str, columns))
     for name in ("path", "value"):
-        if name not in found:
-            raise InputError(f"{what} has no column {name!r}; found {', '.join(found) or 'none'}")
+        if name not in names:
+            raise InputError(f"{what} has no column {name!r}; found {', '.join(names) or 'none'}")
 
 
 def _alternative(where: str, record: Any) -> Alternative:
@@ -178,21 +176,15 @@ def _alternative(where: str, record: Any) -> Alternative:
     if not isinstance(path, str) or not path:
         raise InputError(f"accepted, {where}: path is {path!r}; expected a path such as '$.total'")
     document, note = (
-        None if _is_missing(cell) else str(cell) for cell in map(record.get, ("document", "note"))
+        None if is_missing(cell) else str(cell) for cell in map(record.get, ("document", "note"))
     )
     row = Alternative(document, path, private_copy(value, "accepted"), note, where)
-    if value is not None and _is_missing(value):
-        raise InputError(
-            f"{row.name}: value is {value!r}; expected a JSON value ('may be absent' is None, in a "
-            "column of dtype object)"
-        )
+    if value is not None and is_missing(value):
+        expected = "a JSON value ('may be absent' is None, in a column of dtype object)"
+        row.refuse(f"value is {value!r}; expected {expected}")
     if plain_levels([row.value]) is None:
-        raise InputError(f"{row.name}: value is a {type(value).__name__}; expected a JSON value")
+        row.refuse(f"value is a {type(value).__name__}; expected a JSON value")
     return row
-
-
-def _is_missing(cell: Any) -> bool:
-    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 # --- against gold -----------------------------------------------------------------------------
@@ -207,25 +199,29 @@ class _Place(NamedTuple):
 
     value: Any
     node: Node
-    is_item: bool
     holder: Any
     key: int | str
 
+    @property
+    def is_item(self) -> bool:
+        """Whether it is an item of an array."""
+        return isinstance(self.key, int)
+
 
 def alternatives_of(rows: Sequence[Alternative], schema: Schema, gold: Any) -> Alternatives:
-    """Find the scalars and items of gold that rows are for; repeated values are ignored.
+    """Look up the scalars and items of gold that rows are for; repeated values are ignored.
 
     No container in `gold` may occur twice, and it must outlive the result.
     """
-    found = Alternatives()
+    alternatives = Alternatives()
     for row in rows:
         place = _place(row, schema.root, gold)
         _check_value(row, place)
-        side: dict[int, Any] = found.items if place.is_item else found.scalars
-        values = side.get(id(place.holder), {}).get(place.key, [])
+        side: dict[int, Any] = alternatives.items if place.is_item else alternatives.scalars
+        values = side.setdefault(id(place.holder), {}).setdefault(place.key, [])
         if equality_key(row.value) not in map(equality_key, (place.value, *values)):
-            side.setdefault(id(place.holder), {})[place.key] = [*values, row.value]
-    return found
+            values.append(row.value)
+    return alternatives
 
 
 def _place(row: Alternative, root: Node, gold: Any) -> _Place:
@@ -233,31 +229,22 @@ def _place(row: Alternative, root: Node, gold: Any) -> _Place:
     steps = list(PATH_STEP.finditer(row.path))
     is_path = row.path.startswith("$") and PATH_STEP.sub("", row.path) == "$"
     if not is_path or any(step[3] and not step[3].isdigit() for step in steps):
-        raise InputError(f"{row.name}: expected a path as in fields, such as '$.lines[2].amount'")
+        row.refuse("expected a path as in fields, such as '$.lines[2].amount'")
     node: Node | None = root
-    value, path, is_item = gold, "$", False
-    entry, suffix, above = gold, "", None
+    value, path, entry, suffix = gold, "$", gold, ""
+    holder: tuple[Any, int | str] = gold, ""
     for step in steps:
-        key = step_key(step)
+        key, above = step_key(step), value
         if node is not None and node.kind == "union":
             node = resolve_union(node, value, MISSING)
-        below = None  # the node of the key or index, if the schema declares it
-        if node is not None and isinstance(key, int):
-            below = node.item(key) if node.kind in ("object", "array") else None
-        elif node is not None and node.kind == "object":
-            below = node.children.properties.get(str(key)) or node.children.entry(str(key))
-        elif node is not None and node.kind == "array" and node.flattened:
-            below = node
         is_item = isinstance(value, list) and isinstance(key, int) and key < len(value)
         if is_item and node is not None and node.kind == "array" and not node.is_aligned:
-            raise InputError(
-                f"{row.name}: the metric of {path} compares the array as a whole, so its items "
-                "have no alternatives"
-            )
-        above = value
+            problem = f"the metric of {path} compares the array as a whole"
+            row.refuse(f"{problem}, so its items have no alternatives")
+        node = None if node is None else _declared_below(node, key)
         if is_item or (isinstance(value, dict) and isinstance(key, str) and key in value):
             value = value[key]
-        elif isinstance(value, dict) and step is steps[-1] and below is not None:
+        elif isinstance(value, dict) and step is steps[-1] and node is not None:
             value = MISSING  # a declared property that gold leaves out
         else:
             near = f"{path} is {one_line(repr(value), _LONGEST)}"
@@ -265,59 +252,63 @@ def _place(row: Alternative, root: Node, gold: Any) -> _Place:
                 near = nearest(row.path, [path + member(str(name)) for name in value])
             elif isinstance(value, list) and value:
                 near = f"{path} has the items 0 to {len(value) - 1}"
-            raise InputError(f"{row.name}: gold has no such path; {near}")
+            row.refuse(f"gold has no such path; {near}")
         written = f"[{key}]" if isinstance(key, int) else member(key)
         path += written
         entry, suffix = (value, "") if is_item else (entry, suffix + written)
-        node = below
+        holder = (above, key) if is_item else (entry, suffix)
     if node is None:
-        raise InputError(f"{row.name}: the schema does not declare this path, so it is not scored")
-    holder, key = (above, step_key(steps[-1])) if is_item else (entry, suffix)
-    return _Place(value, node, is_item, holder, key)
+        row.refuse("the schema does not declare this path, so it is not scored")
+    return _Place(value, node, *holder)
+
+
+def _declared_below(node: Node, key: int | str) -> Node | None:
+    """Return the node of a key or an index, if the schema declares it."""
+    if isinstance(key, int):
+        return node.item(key) if node.kind in ("object", "array") else None
+    if node.kind == "object":
+        return node.children.properties.get(key) or node.children.entry(key)
+    return node if node.kind == "array" and node.flattened else None
 
 
 def _check_value(row: Alternative, place: _Place) -> None:
     """Refuse a value of a type that neither the schema nor gold has, and a misspelt key."""
-    own, node, is_item, *_ = place
-    if not is_item and isinstance(own, dict | list):
-        raise InputError(
-            f"{row.name}: gold has {_KINDS[json_type(own)]} there; expected the path of a single "
-            "value or of an array item"
-        )
-    kind = json_type(row.value)
-    fits = not node.types or kind in node.types or kind == json_type(own)
+    own, node, is_item = place.value, place.node, place.is_item
+    kind, own_kind = json_type(row.value), json_type(own)
+    if not is_item and own_kind in _KINDS:
+        expected = "expected the path of a single value or of an array item"
+        row.refuse(f"gold has {_KINDS[own_kind]} there; {expected}")
+    fits = not node.types or kind in node.types or kind == own_kind
     if kind == "null":
         fits = node.nullable or not is_item
-    elif kind in ("array", "object"):
+    elif kind in _KINDS:
         fits = fits and is_item
     if not fits:
-        found = f"{one_line(repr(row.value), _LONGEST)}, {_KINDS.get(kind, f'a {kind}')}"
-        raise InputError(f"{row.name}: value is {found}; expected {node.label}")
+        shown = f"{one_line(repr(row.value), _LONGEST)}, {_KINDS.get(kind, f'a {kind}')}"
+        row.refuse(f"value is {shown}; expected {node.label}")
     if node.kind == "union":
         node = resolve_union(node, row.value, MISSING)
-    known = {**node.children.properties, **(own if isinstance(own, dict) else {})}
-    is_open = node.kind != "object" or node.keywords.get("additionalProperties") is True
-    for key in row.value if isinstance(row.value, dict) and not is_open else ():
-        if key not in known and node.children.entry(key) is None:
-            raise InputError(
-                f"{row.name}: value has the key {one_line(key, _LONGEST)!r}, which the schema does "
-                f"not declare; {nearest(key, known)}"
-            )
+    if kind != "object" or node.kind != "object":
+        return
+    declared = {**node.children.properties, **(own if isinstance(own, dict) else {})}
+    for key in row.value if node.keywords.get("additionalProperties") is not True else ():
+        if key not in declared and node.children.entry(key) is None:
+            shown = repr(one_line(key, _LONGEST))
+            hint = nearest(key, declared)
+            row.refuse(f"value has the key {shown}, which the schema does not declare; {hint}")
 
 
 # --- by the containers of gold ---------------------------------------------------------------
 
 
+@dataclass(slots=True)
 class Alternatives:
-    """The alternatives of one gold document, by the containers that hold its values.
+    """The alternatives of one gold document, by the ids of the containers that hold its values."""
 
-    ``scalars`` has those of the scalars of a document or an item, by its id and their path from
-    there; ``items`` those of the items of an array, by its id and their index.
-    """
-
-    def __init__(self) -> None:
-        self.scalars: dict[int, dict[str, Sequence[Any]]] = {}
-        self.items: dict[int, dict[int, Sequence[Any]]] = {}
+    #: By a document or an item, and the path of a scalar from there.
+    scalars: dict[int, dict[str, Sequence[Any]]] = field(default_factory=dict)
+    #: By an array, and the index of an item.
+    items: dict[int, dict[int, Sequence[Any]]] = field(default_factory=dict)
 
     def of_scalars(self, entry: Any) -> Mapping[str, Sequence[Any]]:
         """Return those of the scalars of a document or an item, by their path from there."""

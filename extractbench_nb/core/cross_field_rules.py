@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import product
 from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
@@ -120,10 +121,9 @@ class Rule:
         bool
             True if a name equals or matches a pattern of `applies_to`, or if there are no patterns.
         """
-        folded = [name.casefold() for name in names]
-        patterns = [pattern.casefold() for pattern in self.applies_to]
-        matching = (n == p or fnmatchcase(n, p) for n in folded for p in patterns)
-        return not patterns or any(matching)
+        pairs = product(names, self.applies_to)
+        folded = ((name.casefold(), pattern.casefold()) for name, pattern in pairs)
+        return not self.applies_to or any(n == p or fnmatchcase(n, p) for n, p in folded)
 
     def check(self, document: Any) -> RuleOutcome:
         """Run the rule on a copy of a document; nothing that the function does raises.
@@ -146,9 +146,7 @@ class Rule:
             if isinstance(result, bool | np.bool_):
                 return RuleOutcome("holds" if result else "broken")
             for path in _reported(result):
-                paths.append(_checked(path))
-                if len(paths) > _MOST_PATHS:
-                    raise _BadResultError(f"it returned more than {_MOST_PATHS:,} paths")
+                paths.append(path)  # noqa: PERF402 - those before an exception count
             return RuleOutcome("broken" if paths else "holds", tuple(dict.fromkeys(paths)))
         except _BadResultError as error:
             return RuleOutcome("error", message=str(error))
@@ -174,9 +172,9 @@ class Rule:
         """
         outcome, paths, _ = predicted or (None, (), None)
         messages = [
-            f"{side}: {found.message}" if found.outcome == "error" else found.message
-            for side, found in (("gold", gold), ("predicted", predicted))
-            if found is not None and found.message is not None
+            f"{side}: {of_side.message}" if of_side.outcome == "error" else of_side.message
+            for side, of_side in (("gold", gold), ("predicted", predicted))
+            if of_side is not None and of_side.message is not None
         ]
         finding = None
         if gold.outcome == "broken":
@@ -193,29 +191,25 @@ class _BadResultError(Exception):
     """A rule returned something else than a verdict or instance paths."""
 
 
-def _reported(result: Any) -> Iterable[Any]:
-    """Return the paths that a rule reports: one text, or an iterable of texts."""
-    if isinstance(result, str):
-        return [result]
-    if isinstance(result, Iterable) and not isinstance(result, Mapping | bytes | bytearray):
-        return result
-    shown = _shown(result, repr, f"a {type(result).__name__}")
-    if inspect.iscoroutine(result):
-        result.close()  # otherwise Python warns that it was never awaited
-    expected = "expected True, False, None, or the paths at fault (a text or texts)"
-    raise _BadResultError(f"it returned {shown}; {expected}")
-
-
-def _checked(path: Any) -> str:
-    """Return an instance path from the root, `$`."""
-    full = path
-    if isinstance(path, str) and not path.startswith("$"):
-        full = f"${path}" if path.startswith("[") else f"$.{path}"
-    if isinstance(full, str) and _PATH.match(full):
-        return full
-    shown = _shown(path, repr, f"a {type(path).__name__}")
-    example = "an instance path such as '$.lines[3].amount'"
-    raise _BadResultError(f"it returned {shown} as a path; expected {example}")
+def _reported(result: Any) -> Iterator[str]:
+    """Yield the instance paths that a rule reports, from the root, `$`."""
+    if not isinstance(result, Iterable) or isinstance(result, Mapping | bytes | bytearray):
+        shown = _shown(result, repr, f"a {type(result).__name__}")
+        if inspect.iscoroutine(result):
+            result.close()  # otherwise Python warns that it was never awaited
+        expected = "expected True, False, None, or the paths at fault (a text or texts)"
+        raise _BadResultError(f"it returned {shown}; {expected}")
+    for count, path in enumerate([result] if isinstance(result, str) else result):
+        full = path
+        if isinstance(path, str) and not path.startswith("$"):
+            full = f"${path}" if path.startswith("[") else f"$.{path}"
+        if not isinstance(full, str) or not _PATH.match(full):
+            shown = _shown(path, repr, f"a {type(path).__name__}")
+            example = "an instance path such as '$.lines[3].amount'"
+            raise _BadResultError(f"it returned {shown} as a path; expected {example}")
+        if count == _MOST_PATHS:
+            raise _BadResultError(f"it returned more than {_MOST_PATHS:,} paths")
+        yield full
 
 
 def _shown(value: Any, write: Callable[[Any], str], otherwise: str) -> str:
@@ -298,15 +292,13 @@ def rule(
     """
     if callable(name):
         return rule()(name)
-    given: object = name
-    if given is not None and (not isinstance(given, str) or not given):
-        raise ConfigError(None, f"the name of a rule is {given!r}; expected a text")
-    patterns: tuple[Any, ...] = () if applies_to is None else (applies_to,)
-    if isinstance(applies_to, Iterable) and not isinstance(applies_to, str):
-        patterns = tuple(applies_to)
-    if (applies_to is not None and not patterns) or not all(
-        isinstance(p, str) and p for p in patterns
-    ):
+    if name is not None and not _is_text(name):
+        raise ConfigError(None, f"the name of a rule is {name!r}; expected a text")
+    is_several = isinstance(applies_to, Iterable) and not isinstance(applies_to, str)
+    patterns: tuple[Any, ...] = tuple(applies_to or ()) if is_several else (applies_to,)
+    if applies_to is None:
+        patterns = ()
+    elif not patterns or not all(map(_is_text, patterns)):
         expected = "a name or glob pattern of schemas, or several"
         raise ConfigError(None, f"applies_to is {applies_to!r}; expected {expected}")
 
@@ -316,6 +308,10 @@ def rule(
         return function
 
     return register
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 def as_rule(

@@ -244,7 +244,7 @@ class Run:
             judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
             _check_fields(check, schema, judged)
         if isinstance(alignment, ModelAligner):
-            _check_fields(alignment.check, schema, {"array_llm"})
+            _check_fields(alignment.check, schema, {REGISTRY.built_in_that("aligns").name})
 
     def _descend(self, levels: int, predicted_levels: int) -> None:
         """Compare the documents; a prediction that is nested too deep is cut, with a warning."""

@@ -468,3 +468,23 @@ def _message(text: str, value: Any) -> str:
     if text.startswith(written):
         text = cut(written, _LONGEST_VALUE) + text[len(written) :]
     return cut(json_text(text), _LONGEST)
+
+
+# --- mismatches -----------------------------------------------------------------------------------
+
+#: The rules are those of `extractbench_nb.stats`.
+MISMATCH_COLUMNS = FrameSpec(
+    "mismatches",
+    "one row per wrong value that has a kind",
+    (
+        Column("path", "string", "instance path, as in `fields`"),
+        Column(
+            "kind",
+            "string",
+            "kind of mismatch of two values that are not containers; no part of the verdict",
+            "null_word, json_type, writing, unit, sign, other_item, misplaced, power_of_ten, "
+            "rounding, day_month_swapped, date, order, truncated, extra_text, typo, other",
+            nullable=True,
+        ),
+    ),
+)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, time
-from decimal import Decimal
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
-from extractbench_nb.core.values.json_values import json_number
-from extractbench_nb.errors import InputError, needs
+from extractbench_nb.support.foreign_values import as_pandas as as_pandas  # noqa: PLC0414 - for other rooms
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,102 +67,6 @@ class FrameSpec:
         """Return the declaration itself as a frame: one row per column."""
         rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]
         return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
-
-
-def as_pandas(frame: Any) -> Any:
-    """Return a Polars, Arrow or other frame with Arrow's C interface as a pandas one.
-
-    A lazy frame of Polars is collected.
-
-    Structs and maps become dicts, lists become lists, nulls inside them None, decimals numbers,
-    dates and times text. Columns of integers and booleans with nulls keep their type. Anything else
-    is returned as it is.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> table = pa.table({"run": ["a", "b"], "predicted": [{"x": [1, None]}, None]})
-    >>> as_pandas(table)["predicted"].tolist()
-    [{'x': [1, None]}, None]
-    """
-    if type(frame).__name__ == "LazyFrame" and hasattr(frame, "collect"):
-        frame = frame.collect()
-    kind = type(frame)
-    if isinstance(frame, pd.DataFrame) or not (
-        hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
-    ):
-        return frame
-    pa = needs("pyarrow", "batch")
-
-    _refuse_objects(frame)
-    try:
-        table = frame if isinstance(frame, pa.Table) else pa.table(frame)
-        named = zip(table.column_names, table.columns, strict=True)
-        columns = [_of_arrow(name, column) for name, column in named]
-    except (pa.ArrowException, TypeError) as error:
-        raise InputError(f"{kind.__name__} cannot be read as a frame: {error}") from None
-    # an index that pandas wrote is no column
-    kept = [at for at, name in enumerate(table.column_names) if not _INDEX.match(name)]
-    found = pd.DataFrame(dict(enumerate(columns)), index=range(table.num_rows))[kept]
-    return found.set_axis([table.column_names[at] for at in kept], axis="columns")
-
-
-def _refuse_objects(frame: Any) -> None:
-    """Raise `InputError` where a frame of Polars has Python objects.
-
-    Arrow cannot read these, and before its version 2 Polars ends the whole process when asked.
-    """
-    schema = getattr(frame, "schema", None)
-    for name, kind in schema.items() if isinstance(schema, Mapping) else ():
-        if str(kind) == "Object":
-            raise InputError(
-                f"column {name!r} is of the type Object, which has no values for other programs; "
-                "write it as JSON text"
-            )
-
-
-_INDEX = re.compile(r"__index_level_\d+__\Z")
-
-
-def _of_arrow(name: str, column: Any) -> pd.Series:
-    """Return a column of an Arrow table; nested cells as Python objects."""
-    pa = needs("pyarrow", "batch")
-
-    kind = column.type
-    if pa.types.is_fixed_size_binary(kind) or isinstance(kind, pa.BaseExtensionType):
-        raise InputError(
-            f"column {name!r} is of the Arrow type {kind}, which has no values for other programs; "
-            "write it as JSON text"
-        )
-    if pa.types.is_nested(kind):
-        try:
-            cells = column.to_pylist(maps_as_pydicts="strict")
-        except KeyError as error:
-            raise InputError(f"column {name!r}: a map has the key {error} twice") from None
-        return pd.Series([_json_value(cell) for cell in cells], dtype=object)
-    if pa.types.is_dictionary(kind):
-        return pd.Series(column.to_pylist())
-    types = {pa.type_for_alias(name.lower()): pandas_dtype(name) for name in _WITH_NULLS}
-    found: pd.Series = column.to_pandas(types_mapper=types.get if column.null_count else None)
-    return found
-
-
-def _json_value(cell: Any) -> Any:
-    """Return a nested cell with JSON in place of decimals, dates and times."""
-    if isinstance(cell, dict):
-        return {key: _json_value(value) for key, value in cell.items()}
-    if isinstance(cell, list):
-        return [_json_value(value) for value in cell]
-    if isinstance(cell, Decimal):
-        return json_number(cell)
-    return cell.isoformat() if isinstance(cell, date | time) else cell
-
-
-#: Types that pandas has with nulls too, but not by default. Arrow's names are in lower case.
-_WITH_NULLS = (
-    *("boolean", "Int8", "Int16", "Int32", "Int64"),
-    *("UInt8", "UInt16", "UInt32", "UInt64"),
-)
 
 
 class DescribedFrames:

@@ -23,6 +23,7 @@ from extractbench_nb.core.evaluation_frames import (
     CALL_COLUMNS,
     FIELD_COLUMNS,
     MATCH_COLUMNS,
+    MISMATCH_COLUMNS,
     SUMMARY,
     WARNING_COLUMNS,
     Note,
@@ -38,7 +39,6 @@ from extractbench_nb.core.evaluation_frames import (
     total_cost,
 )
 from extractbench_nb.core.frames import TEXT, DescribedFrames, FrameSpec, scores_of
-from extractbench_nb.core.mismatches import MISMATCH_COLUMNS, mismatch_frame
 from extractbench_nb.core.pairing import declared_share
 from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.records import ArrayRecord, Leaf, in_order
@@ -238,6 +238,7 @@ class Evaluation(DescribedFrames):
         FIELD_COLUMNS,
         ARRAY_COLUMNS,
         MATCH_COLUMNS,
+        MISMATCH_COLUMNS,
         CALL_COLUMNS,
         SUMMARY,
         WARNING_COLUMNS,
@@ -588,3 +589,9 @@ class Evaluation(DescribedFrames):
         lines = [self._counts_text(), *_caveats(self)]
         title = f"Evaluation · profile {self.meta['profile']}"
         return card(title, scores, lines, _worst_fields(self), _differing_arrays(self))
+
+
+def mismatch_frame(fields: pd.DataFrame) -> pd.DataFrame:
+    """Return ``mismatches`` of ``fields``, of one evaluation or of many."""
+    frame: pd.DataFrame = registered("mismatch_frame")(fields)
+    return frame

@@ -405,7 +405,7 @@ class Scorer:
         function = entry.function
         if entry.judged:
             return self._bind_judge(spec, mark, node)
-        if metric_id == "array_llm":
+        if entry.aligns:
             aligned = Scored(metric_id, None, None, ALIGNED, "", None, spec.weight)
             judge = self._bind_judge(spec, mark, None)  # nothing to align: the judge decides
             alignable = _ALIGNABLE if node.kind == "array" else ()
@@ -485,7 +485,10 @@ class Scorer:
 
 def unaligned(error: JudgeError) -> Scored:
     """Return the verdict on an array whose items could not be aligned."""
-    return Bound(MetricSpec("array_llm"), 1.0, lambda *_: None).failed(error)
+    return Bound(_ALIGNING, 1.0, lambda *_: None).failed(error)
+
+
+_ALIGNING = MetricSpec(REGISTRY.built_in_that("aligns").name)
 
 
 def _rank(verdicts: Sequence[Any]) -> tuple[float, float]:
@@ -523,9 +526,8 @@ def _are_other_members(node: Node, gold: str, predicted: str) -> bool:
     if members is None or gold == predicted or gold not in members or predicted not in members:
         return False
     specs = _config(node, gold).metrics
-    entries = [REGISTRY.entries.get(spec.metric_id) for spec in specs]
     has_prompt = any(spec.params.get("prompt_template") is not None for spec in specs)
-    return not has_prompt and all(entry is not None and entry.judged for entry in entries)
+    return not has_prompt and all(spec.entry.judged for spec in specs)
 
 
 def _shape(value: Any) -> Any:
@@ -539,7 +541,7 @@ def _shape(value: Any) -> Any:
 
 def _has_class_metric(node: Node) -> bool:
     specs = node.config.metrics if node.config is not None else ()
-    return any(REGISTRY.takes_objects(spec.metric_id) for spec in specs)
+    return any(spec.entry.takes_node for spec in specs)
 
 
 def _reads_texts(node: Node, predicted: Any) -> bool:

@@ -12,11 +12,9 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core import (
-    KIND_COLUMN,
     PROFILES,
     OptimalAligner,
     Profile,
-    mismatch_kind,
     resolve_union,
 )
 from extractbench_nb.core.frames import Column, FrameSpec
@@ -32,6 +30,7 @@ from extractbench_nb.errors import InputError, MissingPdfError
 from extractbench_nb.gold.checks import audit
 from extractbench_nb.pdf import PdfText, index_of, look_up, squash
 from extractbench_nb.runs import Dataset, Evaluations
+from extractbench_nb.stats import KIND_COLUMN, mismatch_kind
 from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.support.folding import is_placeholder
 

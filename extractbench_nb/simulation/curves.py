@@ -97,8 +97,8 @@ def _subject(subject: Any, rules: Profile) -> _Subject:
             names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
         return _Subject(" + ".join(names), rules, config, dict(subject))
     name = REGISTRY.config_of(subject)
-    if not isinstance(name, str) or name not in {*PRESETS, *REGISTRY.names()}:
-        known = {*PRESETS, *REGISTRY.names(), *PROFILES}
+    if not isinstance(name, str) or name not in {*PRESETS, *REGISTRY.entries}:
+        known = {*PRESETS, *REGISTRY.entries, *PROFILES}
         raise ConfigError(None, f"unknown metric or profile {name!r}; {nearest(name, known)}")
     return _Subject(name, rules, parse_config(name, "/evaluation_config", REGISTRY), name)
 

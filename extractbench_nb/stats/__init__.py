@@ -31,6 +31,10 @@ from extractbench_nb.stats.intervals import wilson_interval as wilson_interval
 from extractbench_nb.stats.judge_agreements import JudgeAgreement as JudgeAgreement
 from extractbench_nb.stats.judge_agreements import SelfConsistency as SelfConsistency
 from extractbench_nb.stats.judge_agreements import judge_agreement, self_consistency
+from extractbench_nb.stats.mismatches import KIND_COLUMN as KIND_COLUMN
+from extractbench_nb.stats.mismatches import mismatch_frame as mismatch_frame
+from extractbench_nb.stats.mismatches import mismatch_kind
+from extractbench_nb.stats.mismatches import mismatch_kinds as mismatch_kinds
 from extractbench_nb.stats.reviews import ReviewPlan as ReviewPlan
 from extractbench_nb.stats.reviews import RiskCoverage as RiskCoverage
 from extractbench_nb.stats.reviews import review_plan, risk_coverage
@@ -45,6 +49,7 @@ __all__ = [
     "failure_modes",
     "failure_positions",
     "judge_agreement",
+    "mismatch_kind",
     "regressions",
     "review_plan",
     "risk_coverage",

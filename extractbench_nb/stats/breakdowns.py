@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.core import OUTCOMES, Evaluation, mismatch_kinds
+from extractbench_nb.core import OUTCOMES, Evaluation
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.stats.mismatches import mismatch_kinds
 from extractbench_nb.support.pandas_helpers import refuse_missing
 
 _LEVELS = ("run", "document")

@@ -14,10 +14,10 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.benchmark import display_name
-from extractbench_nb.core import OUTCOMES, Evaluation, mismatch_kinds
+from extractbench_nb.core import OUTCOMES, Evaluation
 from extractbench_nb.core.frames import TEXT, as_pandas
 from extractbench_nb.errors import InputError
-from extractbench_nb.stats import chosen_rows, gather
+from extractbench_nb.stats import chosen_rows, gather, mismatch_kinds
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import one_line, value_text
 from extractbench_nb.views.controls import (

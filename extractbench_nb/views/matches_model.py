@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import Evaluation, MapItem, mismatch_kinds
+from extractbench_nb.core import Evaluation, MapItem
 from extractbench_nb.core.schema import MISSING
 from extractbench_nb.core.values import bracketed, json_text, member, scalars
+from extractbench_nb.stats import mismatch_kinds
 from extractbench_nb.support.wording import (
     accepted_text,
     clean,

@@ -311,7 +311,7 @@ class Tuning:
 
 def _metric_name(metric: Any) -> str:
     name = REGISTRY.config_of(metric)
-    known = {*PRESETS, *REGISTRY.names()}
+    known = {*PRESETS, *REGISTRY.entries}
     if not isinstance(name, str) or name not in known:
         raise ConfigError(None, f"unknown metric {metric!r}; {nearest(metric, known)}")
     return name

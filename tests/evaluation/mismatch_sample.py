@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import extractbench_nb as xb
-from extractbench_nb.core.mismatches import KIND_NAMES, mismatch_kind
 from extractbench_nb.core.text.dates import parse_date
 from extractbench_nb.simulation.catalogue import corrupt
+from extractbench_nb.stats.mismatches import KIND_NAMES, mismatch_kind
 
 HERE = Path(__file__).parent / "data"
 #: What each corruption of texts or numbers makes, where one kind says it.

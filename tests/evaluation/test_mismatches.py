@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.core.mismatches import (
+from extractbench_nb.stats.mismatches import (
+    KIND_COLUMN,
     KIND_NAMES,
     KINDS,
     mismatch_kind,
@@ -167,7 +168,7 @@ def test_pairs_of_a_kind_and_near_misses(kind: str) -> None:
 
 
 def test_every_kind_has_cases_and_its_example() -> None:
-    assert list(CASES) == list(KIND_NAMES)
+    assert list(CASES) == list(KIND_NAMES) == KIND_COLUMN.values.split(", ")
     examples = {k.name: mismatch_kind(k.gold, k.predicted) for k in KINDS}
     assert {n for n in examples if n != examples[n]} == {"other_item", "misplaced"}
 

@@ -27,19 +27,19 @@ def metrics_of(schema: Any) -> list[tuple[str, dict[str, Any], float]] | None:
 PRESETS = {
     "string_exact": ("string_exact", {}),
     "string_case_insensitive": ("string_case_insensitive", {}),
+    "string_normalized": ("string_normalized", {}),
     "string_fuzzy": ("string_fuzzy", {"threshold": 0.8, "case_sensitive": False}),
-    "string_semantic": ("string_semantic", {}),
     "string_url": ("string_url", {}),
+    "date": ("date", {"precision": "day"}),
+    "string_semantic": ("string_semantic", {}),
     "string_llm": ("string_llm", {}),
     "number_exact": ("number_exact", {}),
     "number_tolerance": ("number_tolerance", {"tolerance": 0.001}),
     "integer_exact": ("integer_exact", {}),
     "boolean_exact": ("boolean_exact", {}),
     "array_llm": ("array_llm", {}),
-    "skip": ("skip", {}),
-    "date": ("date", {"precision": "day"}),
-    "string_normalized": ("string_normalized", {}),
     "set_f1": ("set_f1", {}),
+    "skip": ("skip", {}),
 }
 
 

@@ -1,35 +1,88 @@
-"""Metrics for whole arrays. ``array_llm`` names item alignment, which the engine does."""
+"""Metrics for whole arrays, and ``skip``. Items are aligned, and nodes left out, by the engine."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from extractbench_nb.core.field_metrics.estimates import judged_texts
-from extractbench_nb.core.field_metrics.registry import README, REGISTRY, Metric, Param, built_in
+from extractbench_nb.core.field_metrics.registry import REGISTRY, Metric, Param, built_in
+from extractbench_nb.core.field_metrics.string_metrics import JUDGE_PARAMS
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.values.json_values import canonical_unordered, json_text
 from extractbench_nb.support.folding import normalize_value
 
+_ARRAY = r"""Align items one to one; an item matches if each of its fields passes its own metric.
 
+Alignment maximises the number of matched pairs, then their similarity, whatever the order of the
+items. A pair in which one field fails is partial: one missed and one spurious item. Profile
+``strict`` scores the array by F1 and counts the fields of its items in its place.
+
+Notes
+-----
+.. math::
+
+    s(G, P) = \frac{\text{matched}}{|G|} \qquad s_{\text{strict}}(G, P) =
+        \frac{2 \cdot \text{matched}}{{|G|} + {|P|}}
+
+The params from ``model`` on are used only with ``alignment="llm"``.
+"""
+
+REGISTRY.add(
+    Metric(
+        "array_llm",
+        None,
+        ("array",),
+        (
+            *JUDGE_PARAMS,
+            Param(
+                "align_threshold",
+                "number",
+                0.5,
+                0.0,
+                1.0,
+                meaning="Lowest similarity in [0, 1] of a pair that is partial, not missed.",
+            ),
+            Param(
+                "key",
+                "names",
+                meaning="Fields of the items that identify them. Items with equal keys are paired, "
+                "whatever their similarity: keys that are the same JSON, then keys that the "
+                "metrics of these fields pass. Items without a key, and those without a partner, "
+                "are aligned by similarity.",
+            ),
+        ),
+        "matched / gold items >= pass_threshold",
+        "ExtractBench paper, section 3.4",
+        "items aligned one to one, each item field by its own metric",
+        "pass_threshold",
+        _ARRAY,
+        aligns=True,
+        use="arrays, aligned item by item; the default for arrays",
+        default_for="array",
+    )
+)
+
+
+@built_in(
+    ("array",),
+    "F1 >= pass_threshold",
+    "extractbench_nb",
+    "F1 of two sets of scalars",
+    use="arrays of scalars, order and repetition aside",
+)
 def set_f1(
     gold: Any, predicted: Any, *, pass_threshold: float = 0.7, normalize_text: bool = True
 ) -> float:
     r"""F1 of two arrays as sets of values; order and repetition are ignored.
 
+    An object counts as its canonical JSON text. Two empty arrays score 1.
+
     Parameters
     ----------
-    gold, predicted : list
-        Arrays of scalars; an object counts as its canonical JSON text.
     pass_threshold : float, optional
         Score in [0, 1] that passes (used by the pass rule, not here).
     normalize_text : bool, optional
         Whether texts are compared as `string_normalized` does: without case, white space,
         punctuation and Unicode variants.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 where both are empty.
 
     Notes
     -----
@@ -43,10 +96,9 @@ def set_f1(
     0.8
     """
     del pass_threshold
-    one, two = _as_set(gold, normalize_text), _as_set(predicted, normalize_text)
-    if not one and not two:
-        return 1.0
-    return 2 * len(one & two) / (len(one) + len(two))
+    gold_set, predicted_set = _as_set(gold, normalize_text), _as_set(predicted, normalize_text)
+    size = len(gold_set) + len(predicted_set)
+    return 2 * len(gold_set & predicted_set) / size if size else 1.0
 
 
 def _as_set(value: Any, normalize_text: bool) -> set[str]:
@@ -63,13 +115,23 @@ def _key(item: Any, normalize_text: bool) -> str:
     return "v:" + (canonical_unordered(item) if isinstance(item, dict | list) else json_text(item))
 
 
+@built_in(
+    ("array",),
+    "f-score >= pass_threshold",
+    "after Smock et al. 2022, section 6",
+    "grid table similarity of an array of flat objects",
+    {
+        "measure": {"choices": ("con", "top")},
+        "variant": {"choices": ("paper", "paper_substring", "released")},
+    },
+)
 def table_grits(
     gold: Any,
     predicted: Any,
     *,
+    pass_threshold: float = 0.7,
     measure: str = "con",
     variant: str = "paper",
-    pass_threshold: float = 0.7,
 ) -> float:
     r"""Grid table similarity of two arrays of flat objects: one row per object, one column per key.
 
@@ -78,30 +140,19 @@ def table_grits(
 
     A cell that holds an object or an array is compared as a whole, and never as text: it scores 1
     if the other cell is of the same type and has the same values at the same places, else 0. Nulls
-    and empty objects and arrays within it do not count.
+    and empty objects and arrays within it do not count. An item that is not an object is a row with
+    one cell. Texts stay as they are, null and a missing key are empty, other values are written as
+    by `read_table`: 1.0 is 1. The keys determine the columns, so that the score is exact, not a
+    lower bound; two empty arrays score 1.
 
     Parameters
     ----------
-    gold, predicted : list of dict
-        Arrays; an item that is not an object is a row with one cell. Texts stay as they are, null
-        and a missing key are empty, other values are written as by `read_table`: 1.0 is 1.
+    pass_threshold : float, optional
+        Score in [0, 1] that passes (used by the pass rule, not here).
     measure : str, optional
         ``"con"``: content; ``"top"``: the shape alone.
     variant : str, optional
         How texts are compared, as in `grits`.
-    pass_threshold : float, optional
-        Score in [0, 1] that passes (used by the pass rule, not here).
-
-    Returns
-    -------
-    float
-        The F-score in [0, 1]; 1 where both are empty. The keys determine the columns, so that it
-        is exact, not a lower bound.
-
-    Raises
-    ------
-    InputError
-        `measure` or `variant` is not known.
 
     Notes
     -----
@@ -122,149 +173,17 @@ def table_grits(
     return float(registered("table_grits")(gold, predicted, measure, variant))
 
 
-PASS_THRESHOLD = Param("pass_threshold", "number", 0.7, 0.0, 1.0)
-#: Params of every judged metric. All but the first concern judges that are language models.
-JUDGE_PARAMS = (
-    PASS_THRESHOLD,
-    Param("model", "string", None),
-    Param("additional_instructions", "string", None),
-    Param("prompt_template", "string", None),
-    Param("structured_output_schema", "object", None),
-    Param("temperature", "number", None, 0.0),
-    Param("max_tokens", "number", None, 1),
-)
-_JUDGED = "the judge's score >= pass_threshold"
-
-_JUDGE_PARAMETERS = """
-Parameters
-----------
-pass_threshold : float, optional
-    Lowest score in [0, 1] that passes.
-model : str, optional
-    LiteLLM id of the model that decides this field, in place of the evaluation's judge. The offline
-    judge asks no model and warns once.
-additional_instructions : str, optional
-    Text that is added to the prompt.
-prompt_template : str, optional
-    Prompt of your own; it must hold ``{gold}`` and ``{predicted}``.
-structured_output_schema : dict, optional
-    JSON Schema of the model's answer; it must have a property ``score``.
-temperature : float, optional
-    Of the model.
-max_tokens : int, optional
-    Limit of the model's answer.
-"""
-_JUDGE_FORMULA = """
-Notes
------
-.. math::
-
-    s(g, p) = J(g, p) \\in [0, 1]
-
-J is the score of the judge. It is not asked about two equal values, which score 1, unless the
-field has a ``prompt_template``.
-"""
-_SEMANTIC = f"""Ask the judge whether two texts mean the same.
-{_JUDGE_PARAMETERS}{_JUDGE_FORMULA}"""
-_LLM = f"""Ask the judge whether two values are the same, by the field's description.
-
-The offline judge decides it as it decides ``string_semantic``; a model gets another prompt.
-{_JUDGE_PARAMETERS}{_JUDGE_FORMULA}"""
-_ARRAY = f"""Align items one to one; an item matches if each of its fields passes its own metric.
-
-Alignment maximises the number of matched pairs, then their similarity, whatever the order of the
-items. A pair in which a field fails is differing. Profile
-``strict`` scores the array by F1 and counts the fields of its items in its place.
-{_JUDGE_PARAMETERS}align_threshold : float, optional
-    Lowest similarity in [0, 1] of a pair of items that differ.
-key : str or list of str, optional
-    Fields of the items that identify them. Items with equal keys are paired, whatever their
-    similarity: keys that are the same JSON, then keys that the metrics of these fields pass. Items
-    without a key, and those without a partner, are aligned by similarity.
-
-Notes
------
-.. math::
-
-    s(G, P) = \\frac{{\\text{{matched}}}}{{|G|}} \\qquad s_{{\\text{{strict}}}}(G, P) =
-        \\frac{{2 \\cdot \\text{{matched}}}}{{{{|G|}} + {{|P|}}}}
-
-The params from ``model`` on are used only with ``alignment="llm"``.
-"""
-
-built_in(
-    set_f1,
-    ("array",),
-    "F1 >= pass_threshold",
-    "extractbench_nb",
-    "F1 of two sets of scalars",
-    PASS_THRESHOLD,
-    Param("normalize_text", "boolean", True),
-    threshold="pass_threshold",
-)
-
-for _entry in (
+REGISTRY.add(
     Metric(
         "skip",
         None,
         ("any",),
-        pass_rule="not scored",
-        source="ExtractBench README, presets table",
-        summary="leaves the node out",
+        (),
+        "not scored",
+        "ExtractBench README, presets table",
+        "leaves the node out",
         doc="Leave the node and everything below it out of the scores.",
-    ),
-    Metric(
-        "string_semantic",
-        None,
-        ("string", "any"),
-        JUDGE_PARAMS,
-        _JUDGED,
-        "ExtractBench paper, Table 4",
-        "same meaning, as a judge sees it",
-        judged=True,
-        threshold="pass_threshold",
-        doc=_SEMANTIC,
-        estimate=judged_texts,
-    ),
-    Metric(
-        "string_llm",
-        None,
-        ("any",),
-        JUDGE_PARAMS,
-        _JUDGED,
-        README,
-        "same by a judge's verdict",
-        judged=True,
-        threshold="pass_threshold",
-        doc=_LLM,
-        estimate=judged_texts,
-    ),
-    Metric(
-        "array_llm",
-        None,
-        ("array",),
-        (
-            *JUDGE_PARAMS,
-            Param("align_threshold", "number", 0.5, 0.0, 1.0),
-            Param("key", "names"),
-        ),
-        "matched / gold items >= pass_threshold",
-        "ExtractBench paper, section 3.4",
-        "items aligned one to one, each item field by its own metric",
-        threshold="pass_threshold",
-        doc=_ARRAY,
-    ),
-):
-    REGISTRY.add(_entry)
-
-built_in(
-    table_grits,
-    ("array",),
-    "f-score >= pass_threshold",
-    "after Smock et al. 2022, section 6",
-    "grid table similarity of an array of flat objects",
-    PASS_THRESHOLD,
-    Param("measure", "string", "con", choices=("con", "top")),
-    Param("variant", "string", "paper", choices=("paper", "paper_substring", "released")),
-    threshold="pass_threshold",
+        skips=True,
+        use="nodes that are not scored",
+    )
 )

@@ -1,6 +1,7 @@
-"""Metrics for numbers and booleans. Booleans are not numbers.
+"""Metrics for numbers and booleans, from two JSON values to whether they are equal.
 
-Two texts that are not numbers are compared as text.
+Booleans are not numbers. A text is read as a number; two values that are not numbers are compared
+as text.
 """
 
 from __future__ import annotations
@@ -9,9 +10,17 @@ import math
 from typing import Any
 
 from extractbench_nb.core.field_metrics.estimates import equal_codes, near_numbers
-from extractbench_nb.core.field_metrics.registry import README, Param, built_in
+from extractbench_nb.core.field_metrics.registry import README, built_in
 from extractbench_nb.core.text.quantities import as_number
-from extractbench_nb.core.values.json_values import as_written, json_text
+from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.support.foreign_values import as_written
+
+_NUMERIC = ("number", "integer", "any")
+_PARSE = {
+    "choices": ("plain", "lenient"),
+    "meaning": "``plain`` reads texts as JSON writes numbers, ``lenient`` also thousands "
+    "separators, currency signs, percent, units, scale words, and parentheses for negatives.",
+}
 
 
 def _both(gold: Any, predicted: Any, parse: str) -> tuple[int | float, int | float] | bool:
@@ -28,22 +37,18 @@ def _same(one: int | float, two: int | float) -> bool:
     return one == two or (one != one and two != two)  # noqa: PLR0124 - NaN equals only NaN
 
 
+@built_in(
+    _NUMERIC,
+    "gold == predicted",
+    README,
+    "equal numbers",
+    {"parse": _PARSE},
+    estimate=equal_codes,
+    reflexive={int, float},
+    use="counts, amounts that must not be rounded",
+)
 def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     r"""Compare as numbers: ``1``, ``1.0`` and ``"1"`` are equal.
-
-    Parameters
-    ----------
-    gold, predicted : object
-        The values; a text is read as a number. Two values that are not numbers are compared as
-        text.
-    parse : str, optional
-        ``plain`` reads texts as JSON writes numbers, ``lenient`` also thousands separators,
-        currency signs, percent, units, scale words, and parentheses for negatives.
-
-    Returns
-    -------
-    bool
-        Whether they are equal.
 
     Notes
     -----
@@ -62,6 +67,22 @@ def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     return pair if isinstance(pair, bool) else _same(*pair)
 
 
+@built_in(
+    _NUMERIC,
+    "|gold - predicted| <= tolerance * |gold|",
+    "ExtractBench paper, Table 4 and appendix C",
+    "numbers within a relative margin",
+    {
+        "tolerance": {"minimum": 0.0},
+        "mode": {"choices": ("relative", "absolute")},
+        "parse": _PARSE,
+    },
+    estimate=near_numbers,
+    reflexive={int, float},
+    use="reported values; default for numbers",
+    preset={"tolerance": 0.001},
+    default_for="number",
+)
 def number_tolerance(
     gold: Any,
     predicted: Any,
@@ -72,25 +93,15 @@ def number_tolerance(
 ) -> bool:
     r"""Accept numbers within a margin, a share of gold or a distance.
 
+    Gold 0 needs exactly 0 in relative mode. NaN and infinities equal nothing but themselves.
+
     Parameters
     ----------
-    gold, predicted : object
-        The values; a text is read as a number. Two values that are not numbers are compared as
-        text.
     tolerance : float, optional
         The margin: a share of gold (0.001 is 0.1 %), or the distance itself where `mode` is
         ``absolute``.
     mode : str, optional
         ``relative`` (ExtractBench paper, Table 4 and appendix C) or ``absolute``.
-    parse : str, optional
-        ``plain`` reads texts as JSON writes numbers, ``lenient`` also thousands separators,
-        currency signs, percent, units, scale words, and parentheses for negatives.
-
-    Returns
-    -------
-    bool
-        Whether the numbers are near enough. Gold 0 needs exactly 0 in relative mode. NaN and
-        infinities equal nothing but themselves.
 
     Notes
     -----
@@ -128,22 +139,19 @@ def _is_finite(number: int | float) -> bool:
     return isinstance(number, int) or math.isfinite(number)
 
 
+@built_in(
+    _NUMERIC,
+    "int(gold) == int(predicted), both whole",
+    README,
+    "equal whole numbers",
+    {"parse": _PARSE},
+    estimate=equal_codes,
+    reflexive={int, float},
+    use="years, counts; the default for integers",
+    default_for="integer",
+)
 def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     r"""Compare as integers: ``3``, ``3.0`` and ``"3"`` are equal, ``3.7`` is not an integer.
-
-    Parameters
-    ----------
-    gold, predicted : object
-        The values; a text is read as a number. Two values that are not numbers are compared as
-        text.
-    parse : str, optional
-        ``plain`` reads texts as JSON writes numbers, ``lenient`` also thousands separators,
-        currency signs, percent, units, scale words, and parentheses for negatives.
-
-    Returns
-    -------
-    bool
-        Whether they are equal.
 
     Notes
     -----
@@ -165,18 +173,20 @@ def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     return json_text(gold) == json_text(predicted)
 
 
+@built_in(
+    ("boolean", "any"),
+    "gold == predicted",
+    README,
+    "equal booleans",
+    estimate=equal_codes,
+    reflexive={bool},
+    use="flags; the default for booleans",
+    default_for="boolean",
+)
 def boolean_exact(gold: Any, predicted: Any) -> bool:
     r"""Compare booleans; the words ``true`` and ``false`` count as such, numbers do not.
 
-    Parameters
-    ----------
-    gold, predicted : object
-        The values. Two values that are not booleans are compared by their JSON text.
-
-    Returns
-    -------
-    bool
-        Whether they are equal.
+    Two values that are not booleans are compared by their JSON text.
 
     Notes
     -----
@@ -200,50 +210,3 @@ def _as_boolean(value: Any) -> bool | None:
         return value
     words = {"true": True, "false": False}
     return words.get(value.strip().lower()) if isinstance(value, str) else None
-
-
-_PARSE = Param("parse", "string", "plain", choices=("plain", "lenient"))
-_NUMERIC = ("number", "integer", "any")
-_WHOLE = "int(gold) == int(predicted), both whole"
-
-built_in(
-    number_exact,
-    _NUMERIC,
-    "gold == predicted",
-    README,
-    "equal numbers",
-    _PARSE,
-    estimate=equal_codes,
-    reflexive={int, float},
-)
-built_in(
-    number_tolerance,
-    _NUMERIC,
-    "|gold - predicted| <= tolerance * |gold|",
-    "ExtractBench paper, Table 4 and appendix C",
-    "numbers within a relative margin",
-    Param("tolerance", "number", 0.001, 0.0),
-    Param("mode", "string", "relative", choices=("relative", "absolute")),
-    _PARSE,
-    estimate=near_numbers,
-    reflexive={int, float},
-)
-built_in(
-    integer_exact,
-    _NUMERIC,
-    _WHOLE,
-    README,
-    "equal whole numbers",
-    _PARSE,
-    estimate=equal_codes,
-    reflexive={int, float},
-)
-built_in(
-    boolean_exact,
-    ("boolean", "any"),
-    "gold == predicted",
-    README,
-    "equal booleans",
-    estimate=equal_codes,
-    reflexive={bool},
-)

@@ -6,12 +6,12 @@ import inspect
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import isnan
-from typing import Any, NamedTuple, overload
+from math import inf
+from typing import Any, NamedTuple, TypeVar, overload
 
 import pandas as pd
 
-from extractbench_nb.core.field_metrics.estimates import Estimated, similar_texts
+from extractbench_nb.core.field_metrics.estimates import Estimated, judged_texts, similar_texts
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values.json_values import private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
@@ -45,7 +45,7 @@ class Param:
     """A parameter of a metric: its type, default and range.
 
     ``kind`` is ``number``, ``boolean``, ``string``, ``object``, ``any``, or ``names``: a text or a
-    list of texts.
+    list of texts. ``meaning`` is empty if the docstring of the metric's function has it.
     """
 
     name: str
@@ -54,14 +54,14 @@ class Param:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[Any, ...] = ()
+    meaning: str = ""
 
     def problem(self, value: Any) -> str | None:
         """Return what is wrong with a value, or None."""
-        is_valid = _of_kind(value, self.kind) and (not self.choices or value in self.choices)
-        if is_valid and self.kind == "number":
-            too_low = self.minimum is not None and value < self.minimum
-            too_high = self.maximum is not None and value > self.maximum
-            is_valid = not (too_low or too_high or isnan(value))
+        is_valid = _is_of_kind(value, self.kind) and (not self.choices or value in self.choices)
+        if is_valid and self.kind == "number":  # NaN is in no range
+            lowest = -inf if self.minimum is None else self.minimum
+            is_valid = lowest <= value <= (inf if self.maximum is None else self.maximum)
         return None if is_valid else f"{self.name} is {value!r}; expected {self.expected}"
 
     @property
@@ -79,53 +79,62 @@ class Param:
         return f"{article} {self.kind}"
 
 
-_KINDS: dict[str, tuple[type, ...]] = {
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "boolean": bool,
     "number": (int, float),
-    "boolean": (bool,),
-    "string": (str,),
-    "object": (dict,),
+    "string": str,
+    "object": dict,
 }
 
 
-def _of_kind(value: Any, kind: str) -> bool:
-    if kind == "any":
-        return True
+def _is_of_kind(value: Any, kind: str) -> bool:
     if kind == "names":
         names = [value] if isinstance(value, str) else value
         return isinstance(names, list) and bool(names) and all(isinstance(n, str) for n in names)
-    if isinstance(value, bool):
-        return kind == "boolean"
+    if kind == "any" or isinstance(value, bool):
+        return kind in ("any", "boolean")
     return isinstance(value, _KINDS[kind])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Metric:
-    """A metric as a value: its name, function, params and description.
-
-    ``function`` maps ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a
-    `MetricScore`; sync or async. It is None if the evaluator computes the metric itself
-    (``array_llm``, ``skip``). ``threshold`` is the parameter that a score must reach to pass; None:
-    only 1.0 passes. ``takes_node``: the metric is a class; its function is async, takes the schema
-    node, gold, predicted and the metric's spec, and its params are not checked. ``doc`` is numpydoc
-    text with formula and params: the function's docstring, or the text of a metric without one.
-    ``estimate`` maps ``(gold values, predicted values, params)`` to the similarity of all pairs and
-    which are likely to pass; it chooses the items of large arrays that the metric then compares.
-    ``reflexive`` are the types of scalars of which two equal values always get the same verdict.
-    """
+    """A metric as a value: what is declared here is all that the core knows about it."""
 
     name: str
+    #: Maps ``(gold, predicted, **params)`` to a score in [0, 1], a bool or a `MetricScore`; sync or
+    #: async. None if the evaluator computes the metric itself.
     function: Callable[..., Any] | None
+    #: JSON Schema types; ``any``: values of other types are compared by their JSON text.
     applies_to: tuple[str, ...]
     params: tuple[Param, ...] = ()
     pass_rule: str = "score is 1"
     source: str = "user"
     summary: str = ""
-    judged: bool = False
+    #: The param that a score must reach to pass; None: only 1.0 passes.
     threshold: str | None = None
-    takes_node: bool = False
+    #: Numpydoc text with formula and params.
     doc: str = ""
+    #: Whether a judge decides it.
+    judged: bool = False
+    #: Whether it scores arrays by aligning their items.
+    aligns: bool = False
+    #: Whether it leaves nodes out of the scores.
+    skips: bool = False
+    #: Whether its function is that of a class: it is async, takes the schema node, gold, predicted
+    #: and the metric's spec, and its params are not checked.
+    takes_node: bool = False
+    #: Maps ``(gold values, predicted values, params)`` to the similarity of all pairs and which are
+    #: likely to pass; it chooses the items of large arrays that the metric then compares.
     estimate: Callable[..., Estimated] = similar_texts
+    #: Types of scalars of which two equal values always get the same verdict.
     reflexive: Collection[type] = ()
+    #: What the preset of its name is for; empty: there is none. And the params that it sets.
+    use: str = ""
+    preset: Mapping[str, Any] = field(default_factory=dict)
+    #: JSON Schema type of nodes that it scores if they declare no metric.
+    default_for: str | None = None
+    #: Metrics that take its place, by the JSON Schema ``format`` of a node.
+    by_format: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_async(self) -> bool:
@@ -134,7 +143,7 @@ class Metric:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Default values of the parameters."""
+        """The default values of its params."""
         return {p.name: p.default for p in self.params}
 
     def pass_mark(self, params: Mapping[str, Any]) -> float:
@@ -143,13 +152,22 @@ class Metric:
             return 1.0
         default = next((p.default for p in self.params if p.name == self.threshold), None)
         value = params.get(self.threshold, default)
-        return float(value) if value is not None else 1.0
+        return 1.0 if value is None else float(value)
 
-    def __call__(self, gold: Any, predicted: Any, **params: Any) -> Any:
-        """Call the metric's function."""
-        if self.function is None or self.takes_node:
-            raise TypeError(f"{self.name} cannot be called by itself; use xb.evaluate")
-        return self.function(gold, predicted, **params)
+    @property
+    def named_types(self) -> tuple[str, ...]:
+        """The JSON Schema types that it names; it may compare others as well."""
+        return tuple(name for name in self.applies_to if name != "any")
+
+    @property
+    def is_for_arrays(self) -> bool:
+        """Whether it compares arrays and nothing else."""
+        return self.named_types == ("array",)
+
+    @property
+    def is_for_scalars(self) -> bool:
+        """Whether it compares anything but arrays; a judge compares texts."""
+        return self.judged or bool(self.named_types and "array" not in self.named_types)
 
     def __repr__(self) -> str:
         """Return name and params with their defaults."""
@@ -196,13 +214,17 @@ class Registry:
             hint = nearest(name, self.entries)
             raise ConfigError(None, f"unknown metric {name!r}; {hint}") from None
 
-    def names(self) -> Iterable[str]:
-        """Return the names of all metrics."""
-        return self.entries.keys()
+    def look_up(self, name: str) -> Metric:
+        """Return a metric by name, or `UNKNOWN` if no metric has that name (any more)."""
+        return self.entries.get(name, UNKNOWN)
+
+    def built_in_that(self, flag: str) -> Metric:
+        """Return the built-in metric that declares a flag: ``aligns`` or ``skips``."""
+        return next(entry for entry in self.built_in.values() if getattr(entry, flag))
 
     def config_of(self, metric: Any) -> Any:
         """Return the ``evaluation_config`` that names a function; others as they are, copied."""
-        if not callable(metric):
+        if not callable(metric) and not isinstance(metric, Metric):
             return private_copy(metric)
         for entry in self.entries.values():
             if metric is entry.function or metric is entry:
@@ -213,75 +235,78 @@ class Registry:
         """Return a value that changes if a metric is added, replaced or removed."""
         return tuple(self.entries.items())
 
-    def takes_objects(self, metric_id: str) -> bool:
-        """Whether a metric can compare an object as a whole."""
-        entry = self.entries.get(metric_id)
-        return entry is not None and entry.takes_node
-
-    def types_of(self, metric_id: str) -> tuple[str, ...]:
-        """Return the JSON Schema types that a metric applies to; empty if it applies to all.
-
-        A metric that also applies to ``any`` compares values of other types by their JSON text.
-        """
-        entry = self.entries.get(metric_id)
-        if entry is None or entry.takes_node or "any" in entry.applies_to:
-            return ()
-        return entry.applies_to
-
-    def made_for(self, metric_id: str) -> tuple[str, ...]:
-        """Return the JSON Schema types that a metric names; it may compare others as well."""
-        entry = self.entries.get(metric_id)
-        return () if entry is None else tuple(t for t in entry.applies_to if t != "any")
-
     def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
         """Return what is wrong with the params of a metric, or None."""
         entry = self.entries[metric_id]
-        if entry.takes_node:
-            return None
-        known = {p.name: p for p in entry.params}
-        for name, value in params.items():
-            if name not in known:
-                return f"{metric_id} has no param {name!r}; {nearest(name, known)}"
-            problem = known[name].problem(value)
-            if problem is not None:
+        declared = {param.name: param for param in entry.params}
+        for name, value in () if entry.takes_node else params.items():
+            if name not in declared:
+                return f"{metric_id} has no param {name!r}; {nearest(name, declared)}"
+            if problem := declared[name].problem(value):
                 return f"{metric_id}: {problem}"
         return None
 
 
+#: What a name stands for that no metric has: nothing is declared about it.
+UNKNOWN = Metric("", None, (), estimate=judged_texts)
 #: The metrics that exist, built in and of the user's own.
 REGISTRY = Registry()
 
 #: Where the definitions of most built-in metrics come from.
 README = "ExtractBench README, metrics table"
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def built_in(  # noqa: PLR0913 - what a metric declares
-    function: Callable[..., Any],
+def built_in(
     applies_to: tuple[str, ...],
     pass_rule: str,
     source: str,
     summary: str,
-    *params: Param,
-    threshold: str | None = None,
-    estimate: Callable[..., Estimated] = similar_texts,
-    reflexive: Collection[type] = (),
-) -> None:
-    """Register a function under its own name."""
-    REGISTRY.add(
-        Metric(
-            function.__name__,
-            function,
-            applies_to,
-            params,
-            pass_rule,
-            source,
-            summary,
-            threshold=threshold,
-            doc=inspect.getdoc(function) or "",
-            estimate=estimate,
-            reflexive=reflexive,
-        )
-    )
+    params: Mapping[str, Mapping[str, Any]] | None = None,
+    **declared: Any,
+) -> Callable[[_Function], _Function]:
+    """Register a function of this package under its own name.
+
+    The arguments are fields of `Metric`; `params` has fields of `Param` that the function's
+    signature does not give: ranges, choices, meanings.
+    """
+
+    def register(function: _Function) -> _Function:
+        entry = _entry(function.__name__, function, applies_to, source)
+        ranged = tuple(replace(p, **(params or {}).get(p.name, {})) for p in entry.params)
+        about: dict[str, Any] = {"params": ranged, "pass_rule": pass_rule, "summary": summary}
+        REGISTRY.add(replace(entry, **about, **declared))
+        return function
+
+    return register
+
+
+def _entry(
+    name: str, function: Callable[..., Any], applies_to: tuple[str, ...], source: str
+) -> Metric:
+    """Return the metric that a function is, by its signature and docstring."""
+    parameters = list(inspect.signature(function).parameters.values())
+    if len(parameters) < len(("gold", "predicted")):
+        problem = f"metric {name!r} must take (gold, predicted, *, params with defaults)"
+        raise ConfigError(None, problem)
+    params = []
+    for p in parameters[2:]:
+        if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+            continue
+        if p.default is p.empty:
+            raise ConfigError(None, f"param {p.name!r} of metric {name!r} needs a default")
+        kind = next((kind for kind in _KINDS if _is_of_kind(p.default, kind)), "any")
+        is_share = kind == "number" and p.name in (*_THRESHOLDS, "align_threshold")
+        params.append(Param(p.name, kind, p.default, *((0.0, 1.0) if is_share else ())))
+    names = [param.name for param in params]
+    threshold = next((t for t in _THRESHOLDS if t in names), None)
+    rule = f"score >= {threshold}" if threshold else "score is 1"
+    doc = inspect.getdoc(function) or ""
+    summary = doc.partition("\n")[0]
+    return Metric(name, function, applies_to, tuple(params), rule, source, summary, threshold, doc)
+
+
+_THRESHOLDS = ("threshold", "pass_threshold")
 
 
 @overload
@@ -355,17 +380,12 @@ def metric(
         metric_name = name or function.__name__
         if metric_name in REGISTRY.built_in:
             raise ConfigError(None, f"{metric_name!r} is a built-in metric; choose another name")
-        params = tuple(_declared_params(metric_name, function))
-        names = [param.name for param in params]
-        threshold = next((n for n in ("threshold", "pass_threshold") if n in names), None)
-        rule = f"score >= {threshold}" if threshold else "score is 1"
-        doc = inspect.getdoc(function) or ""
-        entry = Metric(metric_name, function, kinds, params, rule, source, doc.partition("\n")[0])
+        entry = _entry(metric_name, function, kinds, source)
         before = REGISTRY.entries.get(metric_name)
         if before is not None and _place(before.function) != _place(function):
             place = ".".join(_place(before.function))
             warnings.warn(f"metric {metric_name!r} replaces {place}", stacklevel=2)
-        REGISTRY.add(replace(entry, threshold=threshold, doc=doc))
+        REGISTRY.add(entry)
         return function
 
     return register
@@ -391,28 +411,6 @@ def unregister(name: str) -> None:
     if name in REGISTRY.built_in:
         raise ConfigError(None, f"{name!r} is a built-in metric; it cannot be removed")
     del REGISTRY.entries[REGISTRY.get(name).name]
-
-
-def _declared_params(name: str, function: Callable[..., Any]) -> Iterable[Param]:
-    parameters = list(inspect.signature(function).parameters.values())
-    if len(parameters) < len(("gold", "predicted")):
-        problem = f"metric {name!r} must take (gold, predicted, *, params with defaults)"
-        raise ConfigError(None, problem)
-    for p in parameters[2:]:
-        if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
-            continue
-        if p.default is p.empty:
-            raise ConfigError(None, f"param {p.name!r} of metric {name!r} needs a default")
-        yield _param(p.name, p.default)
-
-
-def _param(name: str, default: Any) -> Param:
-    is_threshold = name in ("threshold", "pass_threshold", "align_threshold")
-    for kind in ("boolean", "number", "string", "object"):
-        if _of_kind(default, kind):
-            low, high = (0.0, 1.0) if is_threshold and kind == "number" else (None, None)
-            return Param(name, kind, default, low, high)
-    return Param(name, "any", default)
 
 
 def metrics() -> pd.DataFrame:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.field_metrics.registry import Registry
+from extractbench_nb.core.field_metrics.registry import REGISTRY, Metric, Registry
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values.json_values import equality_key, json_type
 from extractbench_nb.errors import ConfigError, nearest
@@ -25,50 +25,25 @@ from extractbench_nb.errors import ConfigError, nearest
 class Preset(NamedTuple):
     """A named metric with its parameters (Table 4 of the ExtractBench paper, and its README)."""
 
-    name: str
-    use: str
+    metric_id: str
     params: Mapping[str, Any]
-
-    @property
-    def metric_id(self) -> str:
-        """The metric, whose name is the preset's own."""
-        return self.name
+    use: str
 
 
-_PRESETS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("string_exact", "identifiers, codes", {}),
-    ("string_case_insensitive", "enums, units, status words", {}),
-    ("string_fuzzy", "names with typos", {"threshold": 0.8, "case_sensitive": False}),
-    ("string_semantic", "free text; the default for strings", {}),
-    ("string_url", "web addresses", {}),
-    ("string_llm", "anything a judge should decide", {}),
-    ("number_exact", "counts, amounts that must not be rounded", {}),
-    ("number_tolerance", "reported values; default for numbers", {"tolerance": 0.001}),
-    ("integer_exact", "years, counts; the default for integers", {}),
-    ("boolean_exact", "flags; the default for booleans", {}),
-    ("array_llm", "arrays, aligned item by item; the default for arrays", {}),
-    ("skip", "nodes that are not scored", {}),
-    ("date", "dates in any common format", {"precision": "day"}),
-    ("string_normalized", "text; case, spacing, punctuation and Unicode aside", {}),
-    ("set_f1", "arrays of scalars, order and repetition aside", {}),
-)
-#: All presets by name.
-PRESETS: Mapping[str, Preset] = MappingProxyType({row[0]: Preset(*row) for row in _PRESETS})
-
-#: Metric of a node that declares none, by JSON Schema type. Objects and nulls are not scored.
-DEFAULT_METRICS: Mapping[str, str] = MappingProxyType(
+#: All presets by name, which is that of their metric.
+PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
-        "string": "string_semantic",
-        "number": "number_tolerance",
-        "integer": "integer_exact",
-        "boolean": "boolean_exact",
-        "array": "array_llm",
+        name: Preset(name, MappingProxyType(entry.preset), entry.use)
+        for name, entry in REGISTRY.built_in.items()
+        if entry.use
     }
 )
-
-#: Metrics that need an array, and those of the presets that are not made for one.
-ARRAY_METRICS = frozenset({"array_llm", "set_f1"})
-SCALAR_METRICS = PRESETS.keys() - ARRAY_METRICS - {"skip"}
+#: Metric of a node that declares none, by JSON Schema type. Objects and nulls are not scored.
+DEFAULT_METRICS: Mapping[str, str] = MappingProxyType(
+    {e.default_for: name for name, e in REGISTRY.built_in.items() if e.default_for is not None}
+)
+#: The metric of nodes that are not scored.
+SKIP = REGISTRY.built_in_that("skips").name
 
 PRESET_COLUMNS = FrameSpec(
     "presets",
@@ -98,8 +73,8 @@ def presets() -> pd.DataFrame:
     """
     default_for = {metric: kind for kind, metric in DEFAULT_METRICS.items()}
     return PRESET_COLUMNS.from_rows(
-        (p.name, p.metric_id, dict(p.params), default_for.get(p.name), p.use)
-        for p in PRESETS.values()
+        (name, preset.metric_id, dict(preset.params), default_for.get(name), preset.use)
+        for name, preset in PRESETS.items()
     )
 
 
@@ -117,15 +92,17 @@ class MetricSpec:
         Its weight among the metrics of the node, 0 or more.
     origin : str, optional
         Where it comes from: ``preset``, ``metric`` (named directly) or ``default`` (of the type).
-    types : tuple of str, optional
-        JSON types that its registration names; empty if it names none.
     """
 
     metric_id: str
     params: Mapping[str, Any] = field(default_factory=dict)
     weight: float = 1.0
     origin: str = "metric"
-    types: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def entry(self) -> Metric:
+        """What the metric of this name declares; `UNKNOWN` if there is none (any more)."""
+        return REGISTRY.look_up(self.metric_id)
 
     def __hash__(self) -> int:
         """Hash by identity of content; params are compared by ``==``."""
@@ -158,7 +135,7 @@ class NodeConfig:
 
     def __post_init__(self) -> None:
         """Note whether the node is left out of the scores."""
-        object.__setattr__(self, "skip", any(s.metric_id == "skip" for s in self.metrics))
+        object.__setattr__(self, "skip", any(spec.entry.skips for spec in self.metrics))
 
 
 _DEFAULTS = {
@@ -197,8 +174,8 @@ def parse_config(
         return NodeConfig(default.metrics, weight, accepted)
     if "metrics" in value:
         entries = value["metrics"]
-        if entries == [] and registry is None:  # extract-bench 0.1.0: nothing to score
-            return NodeConfig((MetricSpec("skip"),), weight, accepted)
+        if entries == [] and registry is None:  # the published package: nothing to score
+            return NodeConfig((MetricSpec(SKIP),), weight, accepted)
         if "metric_id" in value or "preset" in value:
             raise ConfigError(pointer, "has both 'metrics' and 'metric_id'; expected one of them")
         is_list = isinstance(entries, list) and bool(entries)
@@ -214,15 +191,16 @@ def parse_config(
     return NodeConfig(tuple(specs), weight, accepted)
 
 
-def as_url(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeConfig | None:
-    """``format: uri`` with string_exact is compared as a URL (README of ExtractBench)."""
-    if config is None or keywords.get("format") != "uri":
+def for_format(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeConfig | None:
+    """Replace metrics that declare another one for the node's ``format``, such as ``uri``."""
+    kind = keywords.get("format")
+    if config is None or not isinstance(kind, str):
         return config
-    if any(spec.metric_id == "string_url" for spec in config.metrics):
-        return config  # whoever names both means both
+    names = {spec.metric_id for spec in config.metrics}  # whoever names both means both
+    others = [spec.entry.by_format.get(kind, spec.metric_id) for spec in config.metrics]
     specs = tuple(
-        replace(s, metric_id="string_url") if s.metric_id == "string_exact" else s
-        for s in config.metrics
+        spec if other in names else replace(spec, metric_id=other)
+        for spec, other in zip(config.metrics, others, strict=True)
     )
     return replace(config, metrics=specs)
 
@@ -232,11 +210,11 @@ def check_types(
     types: Collection[str],
     label: str,
     pointer: str,
-    registry: Registry,
 ) -> None:
     """Check that each metric of a node applies to one of its types."""
     for spec in config.metrics if config is not None else ():
-        applies = registry.types_of(spec.metric_id)
+        entry = spec.entry
+        applies = () if entry.takes_node or "any" in entry.applies_to else entry.applies_to
         allowed = {"number" if name == "integer" else name for name in applies}
         if types and allowed and "object" not in types and allowed.isdisjoint(types):
             problem = f"found {spec.metric_id!r} at a node of type {label}"
@@ -272,32 +250,28 @@ def _spec(entry: Any, pointer: str, registry: Registry | None) -> MetricSpec:
     metric_id, params = entry["metric_id"], entry.get("params")
     params = {} if params is None else params
     _expect(isinstance(params, Mapping), params, f"{pointer}/params", "an object of params")
-    types = _types_named_by(metric_id, "metric", f"{pointer}/metric_id", registry)
+    _expect_metric(metric_id, "metric", f"{pointer}/metric_id", registry)
     problem = registry and registry.problem_with_params(metric_id, params)
     if problem:
         raise ConfigError(f"{pointer}/params", problem)
     weight = _weight(entry.get("weight", 1.0), f"{pointer}/weight")
-    return MetricSpec(metric_id, dict(params), weight, types=types)
+    return MetricSpec(metric_id, dict(params), weight)
 
 
 def _named(name: Any, pointer: str, registry: Registry | None) -> MetricSpec:
     preset = PRESETS.get(name) if isinstance(name, str) else None
     if preset is not None:
-        return MetricSpec(preset.name, preset.params, 1.0, "preset")
-    return MetricSpec(name, types=_types_named_by(name, "preset", pointer, registry))
+        return MetricSpec(preset.metric_id, preset.params, 1.0, "preset")
+    _expect_metric(name, "preset", pointer, registry)
+    return MetricSpec(name)
 
 
-def _types_named_by(
-    name: Any, what: str, pointer: str, registry: Registry | None
-) -> tuple[str, ...]:
-    """Refuse a name that is not a metric's; return the JSON Schema types that it names."""
+def _expect_metric(name: Any, what: str, pointer: str, registry: Registry | None) -> None:
     if registry is None:
         _expect(isinstance(name, str) and bool(name), name, pointer, "the name of a metric")
-        return ()
-    if not isinstance(name, str) or name not in registry.names():
-        names = {*registry.names(), *(PRESETS if what == "preset" else ())}
+    elif not isinstance(name, str) or name not in registry.entries:
+        names = {*registry.entries, *(PRESETS if what == "preset" else ())}
         raise ConfigError(pointer, f"unknown {what} {name!r}; {nearest(name, names)}")
-    return registry.made_for(name)
 
 
 def _check_keys(value: Mapping[str, Any], allowed: Iterable[str], pointer: str) -> None:

@@ -14,13 +14,12 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.field_metrics.registry import REGISTRY, Registry
+from extractbench_nb.core.field_metrics.registry import Registry
 from extractbench_nb.core.schema.evaluation_config import (
-    ARRAY_METRICS,
     NodeConfig,
-    as_url,
     check_types,
     default_config,
+    for_format,
     parse_config,
 )
 from extractbench_nb.core.schema.schema_nodes import Children, Node
@@ -100,7 +99,7 @@ class Outline:
                 self._settle(shape, ())
             if shape.declared and self._registry is not None:
                 at = f"{shape.part.pointer}/evaluation_config"
-                check_types(shape.config, shape.types, shape.label, at, self._registry)
+                check_types(shape.config, shape.types, shape.label, at)
         self._is_large = False
         self._cycles = self._components() if self._subschemas.refers else {}
         self._is_large = self._count() > MAX_NODES
@@ -138,13 +137,13 @@ class Outline:
             if is_whole and "accepted" in written:
                 problem = f"found at a node of type {label}; expected it at its values"
                 raise ConfigError(f"{at}/accepted", problem)
-            config = as_url(parse_config(written, at, self._registry, config), part.keywords)
-            names = [spec.metric_id for spec in config.metrics] if config is not None else []
-            if kind == "object" and _is_map(part) and not ARRAY_METRICS.isdisjoint(names):
+            config = for_format(parse_config(written, at, self._registry, config), part.keywords)
+            specs = config.metrics if config is not None else ()
+            if kind == "object" and _is_map(part) and any(spec.entry.aligns for spec in specs):
                 # its entries are aligned like an array
                 kind, branches = "union", [(_as_branch(part, "map"),)]
-            elif kind in ("object", "null") and "skip" not in names:
-                is_scored = kind == "object" and all(map(REGISTRY.takes_objects, names))
+            elif kind in ("object", "null") and not (config is not None and config.skip):
+                is_scored = kind == "object" and all(spec.entry.takes_node for spec in specs)
                 config = config if is_scored else None
         shape = Shape(
             part,

@@ -14,7 +14,12 @@ from typing import Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from extractbench_nb.core.field_metrics.registry import REGISTRY
-from extractbench_nb.core.schema.evaluation_config import as_url, check_types, parse_config
+from extractbench_nb.core.schema.evaluation_config import (
+    SKIP,
+    check_types,
+    for_format,
+    parse_config,
+)
 from extractbench_nb.core.schema.outline import TOO_DEEP, Outline
 from extractbench_nb.core.schema.schema_nodes import Node, Schema
 from extractbench_nb.core.schema.subschemas import STRUCTURE_OR_REF, all_schemas, short
@@ -22,13 +27,13 @@ from extractbench_nb.core.values.json_values import (
     MAX_VALUES,
     SCALARS,
     escape_pointer,
-    is_model,
     json_type,
     private_copy,
     read_document,
     unescape_pointer,
 )
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
+from extractbench_nb.support.foreign_values import is_model
 
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")
@@ -188,7 +193,7 @@ def model_schema(source: Any) -> Any:
         raise SchemaError("", f"the model {name} has no JSON Schema: {reason}") from None
     for part in all_schemas(document):
         if part.get("format") == "password" and part.get("writeOnly") is True:
-            part.setdefault("evaluation_config", "skip")
+            part.setdefault("evaluation_config", SKIP)
     with suppress(TypeError):
         _written[source] = core, document
     return document
@@ -245,8 +250,8 @@ def _root(document: Mapping[str, Any], checked: bool) -> Node:
             raise ConfigError(at, f"there is no field {field!r}; {hint}")
         for node in nodes:
             if registry is not None:
-                check_types(config, node.types, node.label, at, registry)
-            node.config, node.declared = as_url(config, node.keywords), True
+                check_types(config, node.types, node.label, at)
+            node.config, node.declared = for_format(config, node.keywords), True
     return root
 
 

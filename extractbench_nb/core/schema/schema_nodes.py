@@ -12,13 +12,9 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema.evaluation_config import (
-    ARRAY_METRICS,
-    SCALAR_METRICS,
-    MetricSpec,
-    NodeConfig,
-)
+from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig
 from extractbench_nb.core.schema.subschemas import Patterns
 from extractbench_nb.core.values.json_values import json_text
 from extractbench_nb.support.cards import card_html, tree_html
@@ -225,12 +221,8 @@ class Node:
         if self.config.skip:
             return True
         if branch.kind == "array":  # not if all of them need a scalar
-            return not all(
-                spec.metric_id in SCALAR_METRICS or (spec.types and "array" not in spec.types)
-                for spec in self.specs
-            )
-        of_arrays = (s.metric_id in ARRAY_METRICS or s.types == ("array",) for s in self.specs)
-        return branch.kind != "object" and not all(of_arrays)
+            return not all(spec.entry.is_for_scalars for spec in self.specs)
+        return branch.kind != "object" and not all(spec.entry.is_for_arrays for spec in self.specs)
 
     @property
     def joined(self) -> Node | None:
@@ -284,7 +276,13 @@ class Node:
     @property
     def is_aligned(self) -> bool:
         """Whether it is an array that is scored by aligning its items."""
-        return self.kind == "array" and any(spec.metric_id == "array_llm" for spec in self.specs)
+        return self.kind == "array" and any(spec.entry.aligns for spec in self.specs)
+
+    @property
+    def alignment_params(self) -> Mapping[str, Any]:
+        """The params of the metric that aligns the node's items: declared ones, then defaults."""
+        declared = next((spec.params for spec in self.specs if spec.entry.aligns), {})
+        return {**_ALIGNMENT_DEFAULTS, **declared}
 
     def params_of(self, metric: str) -> Mapping[str, Any]:
         """Return the declared params of one of the node's metrics.
@@ -316,6 +314,8 @@ class Node:
         """The node's ``aggregation_weight``."""
         return self.config.weight if self.config is not None else 1.0
 
+
+_ALIGNMENT_DEFAULTS = REGISTRY.built_in_that("aligns").defaults
 
 #: The node of what no schema declares.
 NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, False, {})

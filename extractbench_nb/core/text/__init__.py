@@ -3,9 +3,10 @@
 The offline judge is here; judges that call models are in `extractbench_nb.judges`.
 """
 
-from extractbench_nb.core.text.dates import Date, parse_date
+from extractbench_nb.core.text.dates import Date, dates_equal, parse_date
 from extractbench_nb.core.text.differences import abbreviates
 from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError, Question, Verdict
+from extractbench_nb.core.text.lexicon import ANTONYMS, NEGATIVE_PREFIXES, STOP_WORDS
 from extractbench_nb.core.text.offline_judge import (
     OfflineJudge,
     check_judge,
@@ -13,9 +14,12 @@ from extractbench_nb.core.text.offline_judge import (
     judge_of_document,
     verdict_of,
 )
-from extractbench_nb.core.text.quantities import Quantity, other_writings
+from extractbench_nb.core.text.quantities import Quantity, other_writings, read_number
 
 __all__ = [
+    "ANTONYMS",
+    "NEGATIVE_PREFIXES",
+    "STOP_WORDS",
     "Date",
     "Judge",
     "JudgeCall",
@@ -27,8 +31,10 @@ __all__ = [
     "abbreviates",
     "check_judge",
     "choose_judge",
+    "dates_equal",
     "judge_of_document",
     "other_writings",
     "parse_date",
+    "read_number",
     "verdict_of",
 ]

@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.files import read_text
+from extractbench_nb.support.foreign_values import is_model, model_values
 
 #: JSON types by Python class. ``bool`` is not a number; ``integer`` is a number.
 _TYPES: dict[type, str] = {
@@ -180,72 +180,6 @@ def private_copy(value: Any, what: str = "document", max_levels: float = math.in
     return box[0]
 
 
-def is_model(value: object) -> bool:
-    """Whether a value is an instance of a Pydantic model, told by the methods of its class."""
-    kind = type(value)
-    return all(callable(getattr(kind, name, None)) for name in ("model_dump", "model_json_schema"))
-
-
-def model_values(model: Any, what: str) -> Any:
-    """Return the values of a Pydantic model as JSON that its validation schema describes.
-
-    Computed fields are left out. Where a field has another alias in dumps than in input, its key is
-    the one of input. Decimals are numbers where that loses no digit, so that metrics of numbers
-    apply.
-    """
-    options = {"mode": "json", "by_alias": True, "round_trip": True, "warnings": False}
-    try:
-        return _as_input(model, model.model_dump(**options))
-    except Exception as error:  # noqa: BLE001 - serializers of the user's may raise anything
-        reason = " ".join(str(error).split())
-        raise InputError(
-            f"{what}: the model {type(model).__name__} cannot be written as JSON: {reason}"
-        ) from None
-
-
-def _as_input(value: Any, dumped: Any) -> Any:
-    """Give dumped models the keys of input, and numbers for decimals, which dumps write as text."""
-    if isinstance(value, Decimal) and dumped == str(value):
-        return json_number(value)
-    if isinstance(value, list | tuple | set | frozenset):
-        if isinstance(dumped, list) and len(value) == len(dumped):
-            return [_as_input(*pair) for pair in zip(value, dumped, strict=True)]
-    elif isinstance(value, Mapping):
-        if isinstance(dumped, dict) and len(value) == len(dumped):
-            pairs = zip(value.values(), dumped.items(), strict=True)
-            return {key: _as_input(inner, written) for inner, (key, written) in pairs}
-    elif getattr(type(value), "__pydantic_root_model__", False):
-        return _as_input(value.root, dumped)
-    elif isinstance(dumped, dict) and is_model(value):
-        fields = getattr(type(value), "model_fields", {}).items()
-        known = {field.serialization_alias or name: (name, field) for name, field in fields}
-        renamed = {}
-        for key, written in dumped.items():
-            name, field = known.get(key, (key, None))
-            inner = written if field is None else _as_input(getattr(value, name), written)
-            renamed[_input_name(field, name) if field is not None else key] = inner
-        return renamed
-    return dumped
-
-
-def json_number(value: Decimal) -> int | float | str:
-    """Return a decimal as a JSON number, as text if no float is written with the same digits."""
-    number = float(value) if value.is_finite() else math.nan
-    if not math.isfinite(number) or as_written(number) != Fraction(value):
-        return str(value)
-    return int(number) if number.is_integer() else number
-
-
-def _input_name(field: Any, name: str) -> str:
-    """Return the key of a field in its validation schema, as Pydantic chooses it."""
-    alias = field.validation_alias
-    if isinstance(alias, str):
-        return alias
-    choices = getattr(alias, "choices", ())
-    paths = [[one] if isinstance(one, str) else one.path for one in choices]
-    return next((path[0] for path in paths if len(path) == 1), name)
-
-
 def _plain(value: Any, what: str) -> Any:
     """Return a dict, list or scalar with what a value holds, all of a Pydantic model's."""
     kind = type(value)
@@ -290,11 +224,6 @@ def equality_key(value: Any) -> Hashable:
         return ("object", frozenset((k, equality_key(v)) for k, v in value.items()))
     found: Hashable = value
     return found
-
-
-def as_written(number: int | float) -> Fraction:
-    """Return the decimal that a number is written as: 0.1 is a tenth."""
-    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
 def all_values(value: object) -> Iterator[Any]:

@@ -2,7 +2,7 @@
 
 Two values are compared as dates, as numbers or as texts, whichever they both are. Each comparison
 asks in the same order: is it the same value, is it gold's value from elsewhere, how does it differ?
-Kinds are found when they are asked for, and change no score.
+Kinds are computed from ``fields`` when they are first used, and change no score.
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-from functools import cached_property, partial
+from functools import cache, partial
 from math import isclose, isfinite
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.dates import Date, dates_equal, parse_date
-from extractbench_nb.core.text.quantities import UNITS, Quantity, read_number
-from extractbench_nb.core.values.json_values import PATH_STEP, json_text, step_key
+from extractbench_nb.core import Evaluation
+from extractbench_nb.core.text import (
+    ANTONYMS,
+    NEGATIVE_PREFIXES,
+    STOP_WORDS,
+    Date,
+    Quantity,
+    dates_equal,
+    parse_date,
+    read_number,
+)
+from extractbench_nb.core.values import PATH_STEP, json_text, step_key
 from extractbench_nb.support.folding import fold, is_placeholder
 
 
@@ -56,19 +63,9 @@ KINDS = (
 )
 KIND_NAMES = tuple(kind.name for kind in KINDS)
 
+_SPEC = Evaluation.spec("mismatches")
 #: The column of kinds; its ``values`` name them all.
-KIND_COLUMN = Column(
-    "kind",
-    "string",
-    "kind of mismatch of two values that are not containers; no part of the verdict",
-    ", ".join(KIND_NAMES),
-    nullable=True,
-)
-MISMATCH_COLUMNS = FrameSpec(
-    "mismatches",
-    "one row per wrong value that has a kind",
-    (Column("path", "string", "instance path, as in `fields`"), KIND_COLUMN),
-)
+KIND_COLUMN = _SPEC.columns[-1]
 
 _SCALARS = (str, int, float)  # bool is an int
 #: Longer texts and larger numbers are not compared.
@@ -76,7 +73,7 @@ _MAX_LENGTH, _MAX_BITS = 40_000, 80
 _TRUTHS = {True: True, "true": True, "yes": True, False: False, "false": False, "no": False}
 _DIGIT, _CLOCK, _WORD = re.compile(r"\d"), re.compile(r"\d{1,2}:\d\d"), re.compile(r"[^\W_]+")
 
-#: Says whether gold has the predicted value elsewhere: `other_item`, `misplaced`, or None.
+#: Whether gold has the predicted value elsewhere: `other_item`, `misplaced`, or None.
 _Elsewhere = Callable[[], str | None]
 
 
@@ -106,32 +103,36 @@ def mismatch_kind(
     """
     if not (isinstance(gold, _SCALARS) and isinstance(predicted, _SCALARS)):
         return "other"
-    known = [_caseless(item) for item in items if isinstance(item, _SCALARS)]
-    beside = {_caseless(value) for value in siblings if isinstance(value, _SCALARS)}
-    return _kind(gold, predicted, lambda: _place(predicted, Counter(known), beside))
+    in_items, in_siblings = (
+        Counter(_caseless(value) for value in values if isinstance(value, _SCALARS))
+        for values in (items, siblings)
+    )
+    return _kind(gold, predicted, partial(_origin, predicted, in_items, in_siblings))
 
 
 def _kind(gold: Any, predicted: Any, elsewhere: _Elsewhere) -> str:
-    values = [v.strip().casefold() if isinstance(v, str) else v for v in (gold, predicted)]
-    if any(isinstance(value, str) and is_placeholder(value) for value in values):
+    plain = [v.strip().casefold() if isinstance(v, str) else v for v in (gold, predicted)]
+    if any(isinstance(value, str) and is_placeholder(value) for value in plain):
         return "null_word"
     if isinstance(gold, bool) or isinstance(predicted, bool):
-        truths = [_TRUTHS.get(v) if isinstance(v, str | bool) else None for v in values]
+        truths = [_TRUTHS.get(v) if isinstance(v, str | bool) else None for v in plain]
         is_same = truths[0] is not None and truths[0] == truths[1] and gold is not predicted
         return "json_type" if is_same else "other"
     if not (_is_comparable(gold) and _is_comparable(predicted)):
         return "other"
-    texts = [v if isinstance(v, str) else json_text(v) for v in (gold, predicted)]
+    texts = json_text(gold), json_text(predicted)
     if isinstance(gold, str) and isinstance(predicted, str):  # JSON numbers are no dates
         day, other_day = map(parse_date, texts)
         if day and other_day:
-            return _of_dates(day, other_day, texts, elsewhere)
+            return _kind_of_dates(day, other_day, texts, elsewhere)
     if any(map(_DIGIT.search, texts)):
         number, other_number = _number(gold), _number(predicted)
         if number and other_number:
-            one_type = isinstance(gold, str) == isinstance(predicted, str)
-            return _of_numbers(number, other_number, elsewhere, one_type=one_type) or "other"
-    return _of_texts(texts[0], texts[1], elsewhere) or "other"
+            if (kind := _kind_of_equal_numbers(number, other_number)) == "writing":
+                is_one_type = isinstance(gold, str) == isinstance(predicted, str)
+                return "writing" if is_one_type else "json_type"
+            return kind or elsewhere() or _kind_of_numbers(number, other_number) or "other"
+    return _kind_of_texts(*texts, elsewhere) or "other"
 
 
 def _is_comparable(value: str | float) -> bool:
@@ -140,20 +141,23 @@ def _is_comparable(value: str | float) -> bool:
     return len(value) <= _MAX_LENGTH if isinstance(value, str) else isfinite(value)
 
 
-def _of_dates(a: Date, b: Date, texts: Sequence[str], elsewhere: _Elsewhere) -> str:
-    clocks = list(map(_CLOCK.findall, texts))
+def _kind_of_dates(a: Date, b: Date, texts: Sequence[str], elsewhere: _Elsewhere) -> str:
     if a.precision == b.precision and dates_equal(a, b):
-        if clocks[0] == clocks[1]:
+        clock, other_clock = map(_CLOCK.findall, texts)
+        if clock == other_clock:
             return "writing"
-        return "date" if all(clocks) else "truncated" if clocks[0] else "extra_text"
+        return "date" if clock and other_clock else "truncated" if clock else "extra_text"
     if kind := elsewhere():
         return kind
     if a.precision == b.precision:
         is_swapped = a.day is not None and (a.year, a.month, a.day) == (b.year, b.day, b.month)
         return "day_month_swapped" if is_swapped else "date"
-    known = [1 + (d.month is not None) + (d.day is not None) for d in (a, b)]
-    common, other = ({reading[: min(known)] for reading in d.readings} for d in (a, b))
-    return "date" if not common & other else "truncated" if known[0] > known[1] else "extra_text"
+    # one of them has no month or no day: are they the same as far as both go?
+    depths = [1 + (d.month is not None) + (d.day is not None) for d in (a, b)]
+    common, other = ({reading[: min(depths)] for reading in d.readings} for d in (a, b))
+    if not common & other:
+        return "date"
+    return "truncated" if depths[0] > depths[1] else "extra_text"
 
 
 # --- numbers ----------------------------------------------------------------------------------
@@ -177,29 +181,32 @@ def _number(value: str | float) -> _Number | None:
     return None if quantity is None else (Decimal(repr(number)), quantity.unit)
 
 
-def _of_numbers(a: _Number, b: _Number, elsewhere: _Elsewhere, *, one_type: bool) -> str | None:
+def _kind_of_equal_numbers(a: _Number, b: _Number) -> str | None:
     (x, unit), (y, other_unit) = a, b
-    (base, factor), (other_base, other_factor) = UNITS[unit], UNITS[other_unit]
-    is_equal = x == y if unit == other_unit else isclose(float(x) * factor, float(y) * other_factor)
-    if base == other_base and is_equal:
-        return "writing" if one_type else "json_type"
+    base, other_base = (Quantity(float(number), u).to_base() for number, u in (a, b))
+    is_equal = x == y if unit == other_unit else isclose(base.value, other_base.value)
+    if base.unit == other_base.unit and is_equal:
+        return "writing"
     if x == y:
         return "unit"
-    has_two_units = unit and other_unit and unit != other_unit
-    if x == -y and not has_two_units:
-        return "sign"
-    if kind := elsewhere():
-        return kind
+    return "sign" if x == -y and not _has_two_units(a, b) else None
+
+
+def _has_two_units(a: _Number, b: _Number) -> bool:
+    return bool(a[1] and b[1] and a[1] != b[1])
+
+
+def _kind_of_numbers(a: _Number, b: _Number) -> str | None:
     (small, small_unit), (large, large_unit) = sorted((a, b), key=lambda number: abs(number[0]))
     is_share = abs(small) < 1 and not small_unit and large_unit in ("", "%")
     if is_share and _power_of_ten(small, large) == len("00"):
         return "unit"
-    if has_two_units:
+    if _has_two_units(a, b):
         return None
-    if _power_of_ten(x, y):
+    if _power_of_ten(a[0], b[0]):
         return "power_of_ten"
-    decimals = max(0, -_last_digit(x), -_last_digit(y))
-    if x * y < 0 or large.adjusted() + 1 + decimals > _MOST_DIGITS:
+    decimals = max(0, -_last_digit(small), -_last_digit(large))
+    if small * large < 0 or large.adjusted() + 1 + decimals > _MOST_DIGITS:
         return None
     small, large = abs(small), abs(large)
     if _is_rounded(small, large) or _is_rounded(large, small):
@@ -220,7 +227,7 @@ def _last_digit(value: Decimal) -> int:
 
 
 def _is_rounded(exact: Decimal, rounded: Decimal) -> bool:
-    """Say whether `rounded` is `exact` with fewer significant digits; years are not rounded."""
+    """Whether `rounded` is `exact` with fewer significant digits; years are not rounded."""
     off, last = exact - rounded, _last_digit(rounded)
     is_shorter = rounded and abs(off) <= _NEAR * exact and last > _last_digit(exact)
     if not is_shorter or (exact in _YEARS and rounded in _YEARS):
@@ -232,7 +239,7 @@ def _is_rounded(exact: Decimal, rounded: Decimal) -> bool:
 
 
 def _is_digit_apart(x: str, y: str) -> bool:
-    """Say whether one digit is changed, missing or added, or two neighbours are exchanged."""
+    """Whether one digit is changed, missing or added, or two neighbours are exchanged."""
     from rapidfuzz.distance import OSA
 
     has_many = max(len(text) - text.count(".") for text in (x, y)) >= _MANY_DIGITS
@@ -255,7 +262,7 @@ _FEWEST_OF_TYPO = 5
 _TYPOS = ((7, 1), (19, 2), (_MAX_LENGTH, 3))
 
 
-def _of_texts(gold: str, predicted: str, elsewhere: _Elsewhere) -> str | None:
+def _kind_of_texts(gold: str, predicted: str, elsewhere: _Elsewhere) -> str | None:
     a, b = fold(gold), fold(predicted)
     words, other_words = _WORD.findall(a), _WORD.findall(b)
     x, y = "".join(words), "".join(other_words)
@@ -272,7 +279,7 @@ def _of_texts(gold: str, predicted: str, elsewhere: _Elsewhere) -> str | None:
     if not same_numerals and _NUMERAL.sub("0", a) == _NUMERAL.sub("0", b):
         return "typo" if x.isdigit() and _is_digit_apart(x, y) else None
     content, other_content = (
-        [word for word in some if word not in lexicon.STOP_WORDS] for some in (words, other_words)
+        [word for word in some if word not in STOP_WORDS] for some in (words, other_words)
     )
     if content != other_content and sorted(content) == sorted(other_content):
         return "order"
@@ -285,7 +292,7 @@ def _of_texts(gold: str, predicted: str, elsewhere: _Elsewhere) -> str | None:
 
 
 def _lacks_words(full: Sequence[str], rest: Sequence[str]) -> bool:
-    """Say whether `rest` is `full` without some words: a run of it, or at least half of it."""
+    """Whether `rest` is `full` without some words: a run of it, or at least half of it."""
     if not 0 < len(rest) < len(full) or not set(rest) <= set(full):
         return False
     if f" {' '.join(rest)} " in f" {' '.join(full)} ":
@@ -309,9 +316,9 @@ def _is_typo(x: str, y: str, words: Sequence[str], other_words: Sequence[str]) -
         return True
     if len(short) < _FEWEST_OF_TYPO - 1:
         return False
-    # one word for another: a typing error, unless it says the opposite
-    is_negated = long.endswith(short) and long[: -len(short)] in lexicon.NEGATIVE_PREFIXES
-    is_opposite = is_negated or frozenset(changed) in lexicon.ANTONYMS
+    # one word for another: a typing error, unless it means the opposite
+    is_negated = long.endswith(short) and long[: -len(short)] in NEGATIVE_PREFIXES
+    is_opposite = is_negated or frozenset(changed) in ANTONYMS
     return len(changed) != len((short, long)) or not is_opposite
 
 
@@ -322,20 +329,20 @@ _YEAR = re.compile(r"19\d\d|20\d\d|2100")
 _Steps = tuple[str | int, ...]
 
 
-def _place(value: Any, items: Mapping[Hashable, int], siblings: Collection[Hashable]) -> str | None:
-    """Say where gold has a value: in one or two items of the array, or in the same object.
+def _origin(
+    value: Any, items: Mapping[Hashable, int], siblings: Collection[Hashable]
+) -> str | None:
+    """Return where gold has a value: in one or two items of the array, or in the same object.
 
-    A value that may occur twice by chance has no place: numbers of one or two digits, years, and
+    A value that may occur twice by chance has no origin: numbers of one or two digits, years, and
     texts of up to three letters.
     """
     text = value.strip() if isinstance(value, str) else repr(value).removesuffix(".0")
     letters = "".join(_WORD.findall(text))
+    is_telling = len(letters) > _SHORTEST
     if letters.isdigit():
-        is_long = len(text) > _SHORTEST or not isinstance(value, str)
-        is_telling = is_long and len(letters.strip("0")) >= _MANY_DIGITS
-        is_telling = is_telling and not _YEAR.fullmatch(text)
-    else:
-        is_telling = len(letters) > _SHORTEST
+        is_telling = len(text) > _SHORTEST or not isinstance(value, str)
+        is_telling &= len(letters.strip("0")) >= _MANY_DIGITS and not _YEAR.fullmatch(text)
     if is_telling and 0 < items.get(_caseless(value), 0) <= _MOST_ITEMS:
         return "other_item"
     return "misplaced" if is_telling and _caseless(value) in siblings else None
@@ -345,39 +352,28 @@ def _caseless(value: Any) -> Hashable:
     return value.casefold() if isinstance(value, str) else value
 
 
-class _Gold:
-    """Gold's values in one document, from its rows of ``fields``."""
+def _gold_values(golds: Mapping[str, Any]) -> dict[_Steps, Counter[Hashable]]:
+    """Count the values of each object or array, and of each field of the items of an array.
 
-    def __init__(self) -> None:
-        self.rows: dict[str, Any] = {}
-
-    def elsewhere(self, path: str, value: Any) -> str | None:
-        """Say where around a path gold has a value that is predicted there."""
+    `golds` are gold's values in one document, by their path in ``fields``.
+    """
+    values: dict[_Steps, Counter[Hashable]] = defaultdict(Counter)
+    todo: list[tuple[_Steps, Any]] = []
+    for path, gold in golds.items():
         steps = _steps(path)
-        nothing: Counter[Hashable] = Counter()
-        items, siblings = (self._values.get(at, nothing) for at in (_field(steps), steps[:-1]))
-        return _place(value, items, siblings)
-
-    @cached_property
-    def _values(self) -> dict[_Steps, Counter[Hashable]]:
-        """The values of each object or array, and of each field of the items of an array."""
-        values: dict[_Steps, Counter[Hashable]] = defaultdict(Counter)
-        todo: list[tuple[_Steps, Any]] = []
-        for path, gold in self.rows.items():
-            steps = _steps(path)
-            if isinstance(gold, _SCALARS):
-                values[steps[:-1]][_caseless(gold)] += 1
-            elif isinstance(gold, list) and steps == _field(steps):  # in no other array
-                todo.append((steps, gold))
-        while todo:
-            field, value = todo.pop()
-            if isinstance(value, list):
-                todo.extend(((*field, "[]"), item) for item in value)
-            elif isinstance(value, dict):
-                todo.extend(((*field, key), inner) for key, inner in value.items())
-            elif isinstance(value, _SCALARS):
-                values[field][_caseless(value)] += 1
-        return values
+        if isinstance(gold, _SCALARS):
+            values[steps[:-1]][_caseless(gold)] += 1
+        elif isinstance(gold, list) and steps == _field(steps):  # in no other array
+            todo.append((steps, gold))
+    while todo:
+        field, value = todo.pop()
+        if isinstance(value, list):
+            todo.extend(((*field, "[]"), item) for item in value)
+        elif isinstance(value, dict):
+            todo.extend(((*field, key), inner) for key, inner in value.items())
+        elif isinstance(value, _SCALARS):
+            values[field][_caseless(value)] += 1
+    return values
 
 
 def _steps(path: str) -> _Steps:
@@ -399,7 +395,7 @@ def mismatch_frame(fields: pd.DataFrame) -> pd.DataFrame:
     kinds = pd.Series(mismatch_kinds(fields), index=fields.index, dtype=object)
     rows = fields[[*ids, "path"]].assign(kind=kinds)[kinds.notna()]
     frame = rows.drop_duplicates([*ids, "path"]).reset_index(drop=True)
-    return pd.concat([frame[ids], MISMATCH_COLUMNS.from_records(frame)], axis=1)
+    return pd.concat([frame[ids], _SPEC.from_records(frame)], axis=1)
 
 
 def mismatch_kinds(fields: pd.DataFrame) -> list[str | None]:
@@ -408,24 +404,32 @@ def mismatch_kinds(fields: pd.DataFrame) -> list[str | None]:
     It is a name in `KIND_NAMES` if two scalars are ``incorrect`` or ``structural``, or if one side
     is absent and the other holds a word for nothing (``null_word``); None in other rows.
     """
-    absent: list[Any] = [None] * len(fields)  # frames of format 2 have no accepted_as
-    accepted = fields["accepted_as"].tolist() if "accepted_as" in fields else absent
-    golds = [_scored(*both) for both in zip(fields["gold"], accepted, strict=True)]
+    golds = fields["gold"].tolist()
+    if "accepted_as" in fields:  # frames of format 2 lack it
+        golds = [_scored(*both) for both in zip(golds, fields["accepted_as"], strict=True)]
     ids = [fields[name].tolist() for name in _IDS if name in fields]
-    documents: dict[Hashable, _Gold] = defaultdict(_Gold)
-    around = [documents[document] for document in (zip(*ids, strict=True) if ids else absent)]
-    for values, path, gold in zip(around, fields["path"], golds, strict=True):
-        values.rows[path] = gold
-    kinds = absent.copy()
-    cells = zip(around, fields["path"], fields["outcome"], golds, fields["predicted"], strict=True)
-    for at, (values, path, outcome, gold, predicted) in enumerate(cells):
+    documents = list(zip(*ids, strict=True)) or [()] * len(golds)
+    by_document: dict[tuple[Any, ...], dict[str, Any]] = defaultdict(dict)
+    for document, path, gold in zip(documents, fields["path"], golds, strict=True):
+        by_document[document][path] = gold
+    values_of = cache(lambda document: _gold_values(by_document[document]))
+
+    def elsewhere(document: tuple[Any, ...], path: str, predicted: Any) -> str | None:
+        steps, values = _steps(path), values_of(document)
+        return _origin(predicted, values.get(_field(steps), {}), values.get(steps[:-1], ()))
+
+    kinds: list[str | None] = []
+    columns = (fields[name] for name in ("path", "outcome", "predicted"))
+    for document, gold, *row in zip(documents, golds, *columns, strict=True):
+        path, outcome, predicted = row
+        kind = None
         if outcome in ("incorrect", "structural"):
             if isinstance(gold, _SCALARS) and isinstance(predicted, _SCALARS):
-                kinds[at] = _kind(gold, predicted, partial(values.elsewhere, path, predicted))
+                kind = _kind(gold, predicted, partial(elsewhere, document, path, predicted))
         elif outcome in ("hallucination", "omission"):
             value = predicted if outcome == "hallucination" else gold
-            if isinstance(value, str) and is_placeholder(value):
-                kinds[at] = "null_word"
+            kind = "null_word" if isinstance(value, str) and is_placeholder(value) else None
+        kinds.append(kind)
     return kinds
 
 
