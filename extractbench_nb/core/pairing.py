@@ -102,7 +102,11 @@ def _collect_children(
     rest = MISSING if has_predicted else _below_broken(node, predicted)
     for name, child in below.properties.items():
         gold_value, predicted_value = ours.get(name, lack), theirs.get(name, rest)
-        _collect(points, child, gold_value, predicted_value, suffix + child.step, asked)
+        if asked and child.kind in _LEAF_KINDS:  # most fields
+            if child.config is None or not child.config.skip:
+                points.append(Point(child, gold_value, predicted_value, suffix + child.step))
+        else:
+            _collect(points, child, gold_value, predicted_value, suffix + child.step, asked)
     if below.patterns or below.additional is not None:
         for key in dict.fromkeys((*ours, *theirs)):
             entry = None if key in below.properties else below.entry(key)
@@ -113,6 +117,7 @@ def _collect_children(
 
 
 _NOTHING: dict[str, Any] = {}
+_LEAF_KINDS = frozenset({"scalar", "array", "any"})
 
 
 def _below_broken(node: Node, predicted: Any) -> Any:
