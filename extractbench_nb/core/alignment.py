@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
@@ -50,7 +50,7 @@ LARGE_PAIR = 50
 ALTERNATIVE_PAIRS = 20_000
 #: Pairs of items up to which all pairs are estimated at once (4 matrices of 4 bytes a pair).
 DENSE_PAIRS = 16_000_000
-#: Candidates that are kept for each gold item beyond that.
+#: Candidates of each item that are kept beyond that.
 CANDIDATES = 30
 #: Pairs of items without equal keys up to which all of their keys are compared.
 KEY_PAIRS = 10_000
@@ -72,6 +72,12 @@ class OptimalAligner(ItemComparer):
     ----------
     scorer : Scorer
         Scores item fields by the metrics of the schema and the rules of a profile.
+
+    Attributes
+    ----------
+    pairs_by_key : dict
+        The pairs of items that were aligned by their keys; by the node of the array and the ids of
+        gold's and the predicted items.
     """
 
     name = "optimal"
@@ -79,7 +85,7 @@ class OptimalAligner(ItemComparer):
     def __init__(self, scorer: Scorer) -> None:
         super().__init__(scorer)
         self._aligned: dict[tuple[Node, int, int], Pairs] = {}
-        self._by_key: dict[tuple[Node, int, int], Pairs] = {}
+        self.pairs_by_key: dict[tuple[Node, int, int], Pairs] = {}
         self._sides: dict[int, Side] = {}
         self._texts: dict[int, str] = {}
 
@@ -112,39 +118,19 @@ class OptimalAligner(ItemComparer):
         if item_node is not None and len(gold) == len(predicted) == prefix + 1 and not key_param:
             pairs.append((prefix, prefix))
         elif item_node is not None and min(len(gold), len(predicted)) > prefix:
-            ours, theirs = self._side(gold), self._side(predicted)
+            for items in (gold, predicted):
+                if id(items) not in self._sides:
+                    self._sides[id(items)] = Side(items, self._texts)
+            ours, theirs = self._sides[id(gold)], self._sides[id(predicted)]
             left, right = ([i for i in side.order if i >= prefix] for side in (ours, theirs))
             if key_param:
-                self._by_key[key] = self._pair_keys(node, gold, predicted, left, right)
-                pairs += self._by_key[key]
+                self.pairs_by_key[key] = self._pair_keys(node, gold, predicted, left, right)
+                pairs += self.pairs_by_key[key]
                 left, right = _without(pairs, left, right)
             if left and right:
                 pairs += self._pair_by_similarity(node, item_node, ours, theirs, left, right)
         self._aligned[key] = sorted(pairs)
         return self._aligned[key]
-
-    def by_key(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
-        """Return the pairs of an alignment that was made whose items have equal keys.
-
-        Parameters
-        ----------
-        node : Node
-            The array.
-        gold, predicted : sequence of object
-            Its items: the same objects that were aligned.
-
-        Returns
-        -------
-        list of tuple of int
-            Indices of gold and predicted items; empty where the array has no ``key``.
-        """
-        return self._by_key.get((node, id(gold), id(predicted)), [])
-
-    def _side(self, items: Sequence[Any]) -> Side:
-        side = self._sides.get(id(items))
-        if side is None:
-            side = self._sides[id(items)] = Side(items, self._texts)
-        return side
 
     def _pair_by_similarity(
         self, array: Node, node: Node, ours: Side, theirs: Side, left: list[int], right: list[int]
@@ -155,7 +141,7 @@ class OptimalAligner(ItemComparer):
         if len(equal) == min(len(left), len(right)):
             return equal
         gold, predicted = [ours.items[i] for i in left], [theirs.items[j] for j in right]
-        if _cost(node, gold, predicted) <= EXACT:
+        if _is_small(node, gold, predicted):
             # metrics with a tolerance may match more items if equal ones are not paired
             preferred = [(left.index(i), right.index(j)) for i, j in equal]
             pairs = self._solve(node, (gold, predicted), least, preferred=preferred)
@@ -164,7 +150,7 @@ class OptimalAligner(ItemComparer):
         gold, predicted = [ours.items[i] for i in left], [theirs.items[j] for j in right]
         if len(gold) * len(predicted) > DENSE_PAIRS:
             pairs = _solve_greedily(node, gold, predicted)
-        elif _cost(node, gold, predicted) <= EXACT:
+        elif _is_small(node, gold, predicted):
             pairs = self._solve(node, (gold, predicted), least)
         else:
             pairs = self._solve_likeliest(node, gold, predicted, least)
@@ -188,7 +174,7 @@ class OptimalAligner(ItemComparer):
         """
         gold, predicted = sides
         worth = np.full((len(gold), len(predicted)), 0.0 if by_key or least > 0.0 else _TINY)
-        match_bonus = _bonus(worth)
+        match_bonus = 2.0 + min(worth.shape)  # more than all similarities together
         pair_bonus = (match_bonus + 1.0) ** 2 if by_key else 0.0
         bounds: set[tuple[int, int]] = set()
 
@@ -217,16 +203,16 @@ class OptimalAligner(ItemComparer):
     ) -> Pairs:
         """Compare the pairs that are best by the estimate, then the likeliest of those left."""
         similar, likely = estimate(node, gold, predicted)
-        proposed = solve(similar + _bonus(similar) * likely)
+        proposed = solve(similar + (2.0 + min(similar.shape)) * likely)
         matched = [(a, b) for a, b in proposed if self.compare(node, gold[a], predicted[b]).matched]
         rows, columns = _without(matched, range(len(gold)), range(len(predicted)))
         if not rows or not columns:
             return matched
         ours, theirs = [gold[a] for a in rows], [predicted[b] for b in columns]
         candidates = None
-        if _cost(node, ours, theirs) > EXACT:
+        if not _is_small(node, ours, theirs):
             shorter = min(len(ours), len(theirs))
-            per_pair = _cost(node, gold, predicted) / similar.size
+            per_pair = _comparisons(node, gold, predicted) / similar.size
             affordable = round(SECOND_LOOK_COMPARISONS / (per_pair * shorter))
             count = min(SECOND_LOOK, shorter, affordable) if per_pair <= LARGE_PAIR else 0
             candidates = _likeliest(similar[np.ix_(rows, columns)], count)
@@ -284,16 +270,14 @@ class OptimalAligner(ItemComparer):
 
     def _passing(self, node: Node, gold: list[Any], predicted: list[Any]) -> Flags:
         """Return which pairs of values pass by the metrics of a field; of many, of likely ones."""
-        ours, theirs = Column(node), Column(node)
-        for column, values in ((ours, gold), (theirs, predicted)):
-            for row, value in enumerate(values):
-                column.add(row, value)
-        passes = np.ones((len(ours.values), len(theirs.values)), np.bool_)
+        left, rows = _distinct(dict(enumerate(gold)), len(gold))
+        right, columns = _distinct(dict(enumerate(predicted)), len(predicted))
+        passes = np.ones((len(left), len(right)), np.bool_)
         if passes.size > KEY_PAIRS:
-            passes = ours.compare(theirs)[1]
+            passes = _estimated(node, left, right)[1]
         for a, b in np.argwhere(passes).tolist():
-            passes[a, b] = self._score_field(node, ours.values[a], theirs.values[b]).passed
-        return passes[ours.positions(len(gold))][:, theirs.positions(len(predicted))]
+            passes[a, b] = self._score_field(node, left[a], right[b]).passed
+        return passes[rows][:, columns]
 
 
 def _key_fields(array: Node, node: Node) -> list[tuple[str, Node]]:
@@ -316,11 +300,6 @@ def _key_of(item: Any, fields: Iterable[tuple[str, Node]]) -> list[Any] | None:
     return None if any(value in (None, "", [], {}) for value in values) else values
 
 
-def _bonus(worth: NDArray[Any]) -> float:
-    """Return what a match is worth: more than all similarities together."""
-    return 2.0 + min(worth.shape)
-
-
 def _likeliest(similar: Matrix, count: int) -> Pairs:
     """Return the likeliest partners of each item of the shorter side."""
     is_tall = similar.shape[0] > similar.shape[1]
@@ -335,7 +314,12 @@ def _likeliest(similar: Matrix, count: int) -> Pairs:
     return [(b, a) for a, b in pairs] if is_tall else pairs
 
 
-def _cost(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> float:
+def _is_small(node: Node, gold: list[Any], predicted: list[Any]) -> bool:
+    """Whether all pairs of items can be compared by the declared metrics."""
+    return len(gold) * len(predicted) <= EXACT >= _comparisons(node, gold, predicted)
+
+
+def _comparisons(node: Node, gold: list[Any], predicted: list[Any]) -> float:
     """Estimate the comparisons of scalars that comparing all pairs of items takes.
 
     An item's own fields, `flat` of them, are compared one by one, the items of its arrays pair by
@@ -362,21 +346,18 @@ class Side:
 
     def __init__(self, items: Sequence[Any], memo: dict[int, str] | None = None) -> None:
         self.items = items
-        self.texts = [_text(item, memo) for item in items]
+        self.texts = [
+            repr(item.key) + canonical_unordered(item.item, memo)
+            if isinstance(item, MapItem)
+            else canonical_unordered(item, memo)
+            for item in items
+        ]
         copies = Counter(self.texts)  # they may differ in the order of arrays inside them
         ties = [
             (text, canonical(item) if copies[text] > 1 else "")
             for text, item in zip(self.texts, items, strict=True)
         ]
         self.order = sorted(range(len(items)), key=ties.__getitem__)
-
-
-def _text(item: Any, memo: dict[int, str] | None) -> str:
-    if type(item) is str:
-        return "s" + item
-    if isinstance(item, MapItem):
-        return repr(item.key) + canonical_unordered(item.item, memo)
-    return canonical_unordered(item, memo)
 
 
 def pair_equal(
@@ -421,27 +402,28 @@ def _without(
 def estimate(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple[Matrix, Flags]:
     """Estimate the similarity of all pairs of items, and which of them are likely to match.
 
-    Each field of the items is a column, whose different values are compared by the estimate that
-    its metric declares.
+    Each field of the items is a column, whose distinct values are compared by the estimate that its
+    metric declares.
     """
     shape = len(gold), len(predicted)
     total, count = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     likely = np.ones(shape, np.bool_)
-    ours, theirs = _columns(node, gold), _columns(node, predicted)
-    for path in dict.fromkeys((*ours, *theirs)):
-        left, right = ours[path], theirs[path]
-        rows, columns = left.positions(len(gold)), right.positions(len(predicted))
+    nodes: dict[str, Node] = {}
+    ours, theirs = (_columns(node, items, nodes) for items in (gold, predicted))
+    for path in ours | theirs:
+        left, rows = _distinct(ours.get(path, {}), len(gold))
+        right, columns = _distinct(theirs.get(path, {}), len(predicted))
         present = (rows >= 0)[:, None] | (columns >= 0)
         count += present
-        if not left.values or not right.values:
+        if not left or not right:
             likely &= ~present
             continue
-        similar, passes = left.compare(right)
+        similar: NDArray[Any]
+        similar, passes = _estimated(nodes.get(path), left, right)
         if similar.shape != shape or -1 in rows or -1 in columns:
-            # the last row and column stand for values that are absent
-            similar, passes = (
-                np.pad(matrix, (0, 1))[rows][:, columns] for matrix in (similar, passes)
-            )
+            # the last row and column, which index -1 takes, stand for absent values
+            similar = np.pad(similar, (0, 1))[rows][:, columns]
+            passes = np.pad(passes, (0, 1))[rows][:, columns]
         total += similar
         likely &= passes | ~present
     np.divide(total, count, out=total, where=count > 0)
@@ -460,56 +442,46 @@ def _container(item: Any) -> int:
     return {"object": 1, "array": 2}.get(kind, 0)
 
 
-class Column:
-    """One field of the items of one side: its node, its distinct values, and which an item has."""
-
-    def __init__(self, node: Node | None = None) -> None:
-        self.node = node
-        self.values: list[Any] = []
-        self._numbers: dict[Any, int] = {}
-        self._of_rows: dict[int, int] = {}
-
-    def add(self, row: int, value: Any) -> None:
-        """Set the value of an item."""
-        key = (type(value), value) if not isinstance(value, dict | list) else row
-        number = self._of_rows[row] = self._numbers.setdefault(key, len(self.values))
-        if number == len(self.values):
-            self.values.append(value)
-
-    def positions(self, size: int) -> NDArray[np.int64]:
-        """Return for each item the position of its value among the values; -1 if it has none."""
-        positions = np.full(size, -1)
-        positions[list(self._of_rows)] = list(self._of_rows.values())
-        return positions
-
-    def compare(self, other: Column) -> Estimated:
-        """Estimate the similarity of all values of both sides, by the metric of the field."""
-        specs = self.node.config.metrics if self.node is not None and self.node.config else ()
-        params = specs[0].params if specs else {}
-        entry = REGISTRY.entries.get(specs[0].metric_id) if specs else None
-        compare = entry.estimate if entry is not None else judged_texts
-        if any(isinstance(value, dict | list) for value in (*self.values, *other.values)):
-            compare = similar_bags
-        return compare(self.values, other.values, params)
-
-
-def _columns(node: Node, items: Sequence[Any]) -> defaultdict[str, Column]:
-    """Spread items over columns, by path within the item."""
-    columns: defaultdict[str, Column] = defaultdict(Column)
+def _columns(node: Node, items: Sequence[Any], nodes: dict[str, Node]) -> dict[str, dict[int, Any]]:
+    """Spread the values of items over columns, by path within the item; note their nodes."""
+    columns: defaultdict[str, dict[int, Any]] = defaultdict(dict)
     for row, entry in enumerate(items):
         item = entry
         if isinstance(entry, MapItem):
-            columns["key"].add(row, entry.key)
+            columns["key"][row] = entry.key
             item = entry.item
         if isinstance(item, str) and node.types and "string" not in node.types:
-            columns["whole"].add(row, item)
+            columns["whole"][row] = item
             continue
         for at, value, _, suffix in pair_up(node, item, MISSING):
             if value is not MISSING and value is not None:
-                column = columns[suffix or "item"]
-                column.node = column.node or at
-                column.add(row, _first_of_class(at, value))
+                nodes.setdefault(suffix or "item", at)
+                columns[suffix or "item"][row] = _first_of_class(at, value)
     return columns
+
+
+def _distinct(values: Mapping[int, Any], size: int) -> tuple[list[Any], NDArray[np.int64]]:
+    """Return the distinct values of a column, and of each item the position of its own or -1."""
+    distinct: list[Any] = []
+    numbers: dict[Any, int] = {}
+    positions = [-1] * size
+    for row, value in values.items():
+        key = (type(value), value) if not isinstance(value, dict | list) else row
+        positions[row] = numbers.setdefault(key, len(distinct))
+        if positions[row] == len(distinct):
+            distinct.append(value)
+    return distinct, np.array(positions)
+
+
+def _estimated(node: Node | None, gold: list[Any], predicted: list[Any]) -> Estimated:
+    """Estimate the similarity of all values of a field by its metric."""
+    specs = node.config.metrics if node is not None and node.config else ()
+    params = specs[0].params if specs else {}
+    entry = REGISTRY.entries.get(specs[0].metric_id) if specs else None
+    compare = entry.estimate if entry is not None else judged_texts
+    if any(isinstance(value, dict | list) for value in (*gold, *predicted)):
+        compare = similar_bags
+    return compare(gold, predicted, params)
 
 
 def _first_of_class(node: Node, value: Any) -> Any:
@@ -536,21 +508,18 @@ def estimated_blocks(
         yield start, worth
 
 
-def _solve_greedily(node: Node, one: list[Any], two: list[Any]) -> Pairs:
-    """Pair the likeliest first, among the best candidates of each gold item; for huge arrays."""
-    found: list[tuple[float, int, int]] = []
-    for start, worth in estimated_blocks(node, one, two):
-        best = np.argpartition(-worth, min(CANDIDATES, len(two) - 1), axis=1)[:, :CANDIDATES]
-        for row, columns in enumerate(best.tolist()):
-            found.extend((-float(worth[row, b]), start + row, b) for b in columns)
-    used: tuple[set[int], set[int]] = (set(), set())
-    pairs: Pairs = []
-    for negative, a, b in sorted(found):
-        if negative < 0.0 and a not in used[0] and b not in used[1]:
-            used[0].add(a)
-            used[1].add(b)
-            pairs.append((a, b))
-    return pairs
+def _solve_greedily(node: Node, gold: list[Any], predicted: list[Any]) -> Pairs:
+    """Pair the likeliest first, among the best candidates of each item; for huge arrays."""
+    ranked: list[tuple[float, int, int]] = []
+    for start, worth in estimated_blocks(node, gold, predicted):
+        ranked += [(-worth[a, b], start + a, b) for a, b in _likeliest(worth, CANDIDATES)]
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, a, b in sorted(ranked):
+        if a not in pairs and b not in taken:
+            pairs[a] = b
+            taken.add(b)
+    return list(pairs.items())
 
 
 def solve(worth: NDArray[Any]) -> Pairs:

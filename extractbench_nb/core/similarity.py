@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.accepted import class_members
-from extractbench_nb.core.field_metrics.estimates import equal_codes, near_numbers
+from extractbench_nb.core.field_metrics.estimates import equal_codes
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.field_metrics.string_metrics import string_normalized
 from extractbench_nb.core.pairing import pair_up, resolve_union
@@ -47,24 +46,13 @@ class MapItem(_KeyAndItem):
         All keys of its map.
     """
 
-    siblings: Collection[Any] = ()
+    siblings: Collection[Any]
 
-    def replaced(self, item: Any) -> MapItem:
-        """Return another item that stands under the same key.
-
-        Parameters
-        ----------
-        item : object
-            The other item, a JSON value.
-
-        Returns
-        -------
-        MapItem
-            With the key and the siblings of this one.
-        """
-        other = MapItem(self.key, item)
-        other.siblings = self.siblings
-        return other
+    def __new__(cls, key: str, item: Any, siblings: Collection[Any] = ()) -> MapItem:
+        """Return an item that stands under a key; its siblings do not count in comparisons."""
+        self = super().__new__(cls, key, item)
+        self.siblings = siblings
+        return self
 
 
 class PairScore(NamedTuple):
@@ -76,12 +64,11 @@ class PairScore(NamedTuple):
 
 def map_items(value: dict[Any, Any]) -> list[MapItem]:
     """Flatten a map of arrays; an entry that is not an array counts as one item, null as none."""
-    items = []
-    for key, inner in value.items():
-        for item in inner if isinstance(inner, list) else [inner] if inner is not None else ():
-            items.append(MapItem(str(key), item))
-            items[-1].siblings = value
-    return items
+    return [
+        MapItem(str(key), item, value)
+        for key, inner in value.items()
+        for item in (inner if isinstance(inner, list) else [inner] if inner is not None else ())
+    ]
 
 
 def same_key(gold: MapItem, predicted: MapItem) -> bool:
@@ -116,19 +103,14 @@ def never_match(gold: Any, predicted: Any) -> bool:
     return one != two and bool({one, two} & {"object", "array"})
 
 
-def text_of(value: Any) -> str:
-    """Return an item as one text: its leaves, joined."""
-    return value if isinstance(value, str) else " ".join(leaf_texts(value))
-
-
 def unlike_similarity(gold: Any, predicted: Any) -> float:
     """Compare two items of which one is a container and the other is not of its kind, as texts.
 
     For an object and an array the words are sorted, so the order of keys has no effect.
     """
-    texts = text_of(gold), text_of(predicted)
+    texts = [" ".join(leaf_texts(value)) for value in (gold, predicted)]
     if isinstance(gold, dict | list) and isinstance(predicted, dict | list):
-        texts = (" ".join(sorted(texts[0].split())), " ".join(sorted(texts[1].split())))
+        texts = [" ".join(sorted(text.split())) for text in texts]
     return text_similarity(*texts)
 
 
@@ -216,8 +198,7 @@ class ItemComparer:
             specs = node.config.metrics if node.config is not None else ()
             entries = [REGISTRY.entries.get(spec.metric_id) for spec in specs]
             is_costly = self._costly[node] = node.kind == "array" or any(
-                entry is None or entry.estimate not in (equal_codes, near_numbers)
-                for entry in entries
+                entry is None or entry.estimate is not equal_codes for entry in entries
             )
         return is_costly
 
@@ -225,22 +206,29 @@ class ItemComparer:
         self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
     ) -> FieldScore:
         """Score one field by the best one of gold's value and its accepted alternatives."""
-        kinds = type(gold), type(predicted)
-        key = (node, gold, predicted, *kinds) if not others and _HASHABLE.issuperset(kinds) else ()
-        known = self._field_scores.get(key) if key else None
-        if known is not None:
-            return known
+        kind, other_kind = type(gold), type(predicted)
+        key: tuple[Any, ...] | None = None
+        if kind in _HASHABLE and other_kind in _HASHABLE and not others:
+            key = node, gold, predicted, kind, other_kind
+            known = self._field_scores.get(key)
+            if known is not None:
+                return known
         at = resolve_union(node, gold, predicted)
         score_it = self.scorer.whole_array if at.kind == "array" else self.scorer.verdicts
         is_present = PRESENT in (state_of(gold, at), state_of(predicted, at))
-        readings = []
+        best = None
         for reading in (gold, *others, *class_members(at, gold)):
-            open_verdicts = score_it(at, reading, predicted)
-            verdicts = [self._settled(v, at, reading, predicted) for v in open_verdicts]
+            verdicts = [
+                verdict
+                if type(verdict) is Scored and verdict.outcome != ALIGNED
+                else self._settled(verdict, at, reading, predicted)
+                for verdict in score_it(at, reading, predicted)
+            ]
             score, passed = point_score(verdicts)
-            readings.append(FieldScore(score or 0.0, bool(passed), is_present))
-        best = max(readings, key=itemgetter(1, 0))
-        if key:
+            if best is None or (bool(passed), score or 0.0) > (best.passed, best.score):
+                best = FieldScore(score or 0.0, bool(passed), is_present)
+        assert best is not None  # noqa: S101 - gold is the first reading
+        if key is not None:
             self._field_scores[key] = best
         return best
 
@@ -250,8 +238,6 @@ class ItemComparer:
             spec = verdict.metric.spec
             score = text_similarity(json_text(gold), json_text(predicted))
             return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
-        if verdict.outcome != ALIGNED:
-            return verdict
         array = gold
         if isinstance(gold, dict):  # maps of arrays; the same items each time
             gold, predicted = (
@@ -286,8 +272,10 @@ class ItemComparer:
             partners = predicted[i : i + 1] if i < len(node.children.prefix) else predicted
             others = [chosen.get(k, item) for k, item in enumerate(gold) if k != i]
             best = self._nearest(at, own, partners, others)
-            values = sorted(alternatives[i], key=canonical)
-            readings = [own.replaced(v) if isinstance(own, MapItem) else v for v in values]
+            readings = [
+                MapItem(own.key, value, own.siblings) if isinstance(own, MapItem) else value
+                for value in sorted(alternatives[i], key=canonical)
+            ]
             self._kept.append(readings)  # results are remembered by identity
             for reading in readings if not best[0] else ():
                 nearest = self._nearest(at, reading, partners, others)

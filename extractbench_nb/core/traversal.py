@@ -203,7 +203,8 @@ class Traversal:
     def _accept(self, array: ArrayRecord, pairs: Pairs, calls: tuple[JudgeCall, ...] = ()) -> None:
         """Record the pairs of an alignment."""
         array.pairs = []
-        given = set(self.comparer.by_key(array.node, array.gold_items, array.predicted_items))
+        sides = array.node, id(array.gold_items), id(array.predicted_items)
+        given = set(self.comparer.pairs_by_key.get(sides, ()))
         for i, j in pairs:
             by_position = i < len(array.node.children.prefix)
             is_given = by_position or callable(self.alignment) or (i, j) in given
@@ -479,7 +480,7 @@ def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Pa
         verdict = Scored("undeclared", 0.0, False, "hallucination", part.reason)
         for suffix, value in _beyond_gold(part):
             field = (node.field + _INDEX.sub("[]", suffix)).removeprefix(".")
-            at = replace(NOWHERE, field=field, name=suffix, depth=node.depth + 1, _choices={})
+            at = replace(NOWHERE, field=field, name=suffix, depth=node.depth + 1, choices={})
             parent.children.append(Leaf(at, paths.below(suffix), MISSING, value, True, [verdict]))
 
 

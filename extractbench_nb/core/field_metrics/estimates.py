@@ -53,7 +53,8 @@ def equal_codes(gold: Sequence[Any], predicted: Sequence[Any], _: Mapping[str, A
 def _same(gold: Iterable[str], predicted: Iterable[str]) -> Flags:
     numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
     left, right = (np.array([numbers[text] for text in side]) for side in (gold, predicted))
-    return left[:, None] == right
+    same: Flags = left[:, None] == right
+    return same
 
 
 def _code(value: Any) -> str:

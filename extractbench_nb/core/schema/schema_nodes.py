@@ -134,7 +134,7 @@ class Node:
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
     #: What the node is for some values, by branch or property.
-    _choices: dict[Any, Node] = attribute(default_factory=dict)
+    choices: dict[Any, Node] = attribute(default_factory=dict)
 
     @property
     def children(self) -> Children:
@@ -187,9 +187,9 @@ class Node:
         Node
             The same object at each call.
         """
-        if index not in self._choices:
+        if index not in self.choices:
             branch = self.children.branches[index]
-            self._choices[index] = replace(
+            self.choices[index] = replace(
                 self,
                 kind=branch.kind,
                 pointer=branch.pointer,
@@ -201,9 +201,9 @@ class Node:
                 structure=branch.structure,
                 loader=lambda: branch.children,
                 loaded=None,
-                _choices={},
+                choices={},
             )
-        return self._choices[index]
+        return self.choices[index]
 
     def _config_applies_to(self, branch: Node) -> bool:
         """Whether the union's own metrics can score the values of a branch."""
@@ -230,7 +230,7 @@ class Node:
         objects = self._objects()
         if len(objects) <= 1:
             return None
-        if "joined" not in self._choices:
+        if "joined" not in self.choices:
             properties: dict[str, Node] = {}
             patterns: dict[str, Node] = {}
             for branch in objects:
@@ -239,8 +239,8 @@ class Node:
             maps = (branch.children.additional for branch in objects)
             rest = next((a for a in maps if a is not None), None)
             below = Children(properties, rest, patterns=patterns)
-            self._choices["joined"] = replace(objects[0], loaded=below, _choices={})
-        return self._choices["joined"]
+            self.choices["joined"] = replace(objects[0], loaded=below, choices={})
+        return self.choices["joined"]
 
     def _objects(self) -> list[Node]:
         found = []
@@ -265,17 +265,17 @@ class Node:
             The same object at each call.
         """
         key = "flattened", index
-        if key not in self._choices:
+        if key not in self.choices:
             (arrays,) = self.children.branches[index].children.entries
-            self._choices[key] = replace(
+            self.choices[key] = replace(
                 self.choose(index),
                 kind="array",
                 config=self.config,
                 loaded=Children(items=arrays.children.items),
                 flattened=True,
-                _choices={},
+                choices={},
             )
-        return self._choices[key]
+        return self.choices[key]
 
     @property
     def metric(self) -> str | None:
@@ -323,7 +323,7 @@ class Node:
         Node
             An array whose items are this node; its other properties are the node's own.
         """
-        return replace(self, kind="array", loaded=Children(items=self), loader=None, _choices={})
+        return replace(self, kind="array", loaded=Children(items=self), loader=None, choices={})
 
     @property
     def weight(self) -> float:
