@@ -418,7 +418,7 @@ def estimate(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple
         if not left or not right:
             likely &= ~present
             continue
-        similar: NDArray[Any]
+        similar: Any
         similar, passes = _estimated(nodes.get(path), left, right)
         if similar.shape != shape or -1 in rows or -1 in columns:
             # the last row and column, which index -1 takes, stand for absent values
