@@ -316,7 +316,8 @@ def _likeliest(similar: Matrix, count: int) -> Pairs:
 
 def _is_small(node: Node, gold: list[Any], predicted: list[Any]) -> bool:
     """Whether all pairs of items can be compared by the declared metrics."""
-    return len(gold) * len(predicted) <= EXACT >= _comparisons(node, gold, predicted)
+    pairs = len(gold) * len(predicted)  # counted first: it takes no walk through the items
+    return pairs <= EXACT and _comparisons(node, gold, predicted) <= EXACT
 
 
 def _comparisons(node: Node, gold: list[Any], predicted: list[Any]) -> float:
