@@ -111,6 +111,8 @@ class Node:
         Creates the children at their first access.
     loaded : Children, optional
         The children, once created.
+    choices : dict, optional
+        What the node is for some values, once chosen; by branch, property or type of value.
     """
 
     kind: str
@@ -133,7 +135,6 @@ class Node:
     step: str = ""
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
-    #: What the node is for some values, by branch or property.
     choices: dict[Any, Node] = attribute(default_factory=dict)
 
     @property
