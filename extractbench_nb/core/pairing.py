@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.schema.schema_nodes import BROKEN, MISFIT, MISSING, Node, Unusable
 from extractbench_nb.core.values.json_values import (
+    SCALARS,
     UNLABELED,
     bracketed,
     canonical_unordered,
@@ -102,10 +103,20 @@ def _collect_children(
     ours = gold if has_gold else _NOTHING
     theirs = predicted if has_predicted else _NOTHING
     lack = None if gold is None else MISSING  # below null everything is null
-    rest = MISSING if has_predicted else _below_broken(node, predicted)
+    rest: Any = MISSING
+    if not has_predicted:
+        rest = predicted
+        if not (predicted is MISSING or predicted is None or isinstance(predicted, Unusable)):
+            rest = (MISFIT if json_type(predicted) in node.types else BROKEN).of(predicted)
     for name, child in below.properties.items():
         gold_value, predicted_value = ours.get(name, lack), theirs.get(name, rest)
-        _collect(points, child, gold_value, predicted_value, suffix + child.step, asked)
+        if child.kind == "union":
+            child = child.choices.get(type(gold_value), child)  # noqa: PLW2901
+        if asked and child.kind in _LEAF_KINDS and gold_value is not UNLABELED:  # most fields
+            if child.config is None or not child.config.skip:
+                points.append(Point(child, gold_value, predicted_value, suffix + child.step))
+        else:
+            _collect(points, child, gold_value, predicted_value, suffix + child.step, asked)
     if below.patterns or below.additional is not None:
         for key in dict.fromkeys((*ours, *theirs)):
             entry = None if key in below.properties else below.entry(key)
@@ -116,31 +127,38 @@ def _collect_children(
 
 
 _NOTHING: dict[str, Any] = {}
-
-
-def _below_broken(node: Node, predicted: Any) -> Any:
-    if predicted is MISSING or predicted is None or isinstance(predicted, Unusable):
-        return predicted
-    return (MISFIT if json_type(predicted) in node.types else BROKEN).of(predicted)
+_LEAF_KINDS = frozenset({"scalar", "array", "any"})
 
 
 def resolve_union(node: Node, gold: Any, predicted: Any) -> Node:
     """Return the node that a union is for these values."""
     while node.kind == "union":
         absent = gold is MISSING or gold is None
+        value = predicted if absent else gold
+        if type(value) in node.choices:
+            return node.choices[type(value)]
         joined = node.joined if absent and isinstance(predicted, dict) else None
         if joined is not None:
             return joined
-        index = _branch_index(node, predicted if absent else gold)
+        index = _branch_index(node, value)
         chosen = node.choose(index)
-        if chosen.kind == "object" and _aligned_as_array(node) and is_map_of_arrays(chosen):
+        if type(value) in SCALARS and _type_decides(node, type(value)):
+            node.choices[type(value)] = chosen
+        aligns = node.config is not None and node.config.metrics[0].entry.aligns
+        if aligns and chosen.kind == "object" and is_map_of_arrays(chosen):
             return node.choose(index, flattened=True)
         node = chosen
     return node
 
 
-def _aligned_as_array(node: Node) -> bool:
-    return node.config is not None and node.config.metrics[0].metric_id == "array_llm"
+def _type_decides(union: Node, kind: type) -> bool:
+    """Whether all scalars of a type fit the same branch of a union."""
+    return all(
+        branch.kind in ("scalar", "null")
+        and not {"const", "enum"} & branch.keywords.keys()
+        and not (kind is float and branch.label.startswith("integer"))
+        for branch in union.children.branches
+    )
 
 
 def is_map_of_arrays(node: Node) -> bool:
@@ -170,7 +188,7 @@ def _discriminated_branch(node: Node, value: dict[str, Any]) -> int | None:
     named = keyword.get("propertyName") if isinstance(keyword, Mapping) else None
     branches = node.children.branches
     for name in sorted(value, key=lambda key: key != named):
-        allowed = [_allows(branch, name, value[name]) for branch in branches]
+        allowed = [_allows(branch, value[name], name) for branch in branches]
         if isinstance(keyword, Mapping) and name == named and True not in allowed:
             allowed = [_is_called(branch, value[name], keyword) for branch in branches]
         if allowed.count(True) == 1 and None not in allowed:
@@ -178,31 +196,19 @@ def _discriminated_branch(node: Node, value: dict[str, Any]) -> int | None:
     return None
 
 
-def _allows(branch: Node, name: str, value: Any) -> bool | None:
-    """Whether a branch lists this value for a key; None if it does not restrict the key."""
-    if branch.kind == "union":
-        return _any_of(_allows(inner, name, value) for inner in branch.children.branches)
-    child = branch.children.properties.get(name) if branch.kind == "object" else None
-    return False if child is None else _allows_value(child, value)
+def _allows(node: Node, value: Any, name: str | None = None) -> bool | None:
+    """Whether a node lists a value by ``const`` or ``enum``; None if it has neither.
 
-
-def _allows_value(node: Node, value: Any) -> bool | None:
-    """Whether a node lists a value; None if it has neither ``const`` nor ``enum``."""
+    With `name`, whether the node has this key and lists the value there.
+    """
     if node.kind == "union":
-        return _any_of(_allows_value(branch, value) for branch in node.children.branches)
-    return value is None if node.kind == "null" else _listed(node, value)
-
-
-def _any_of(answers: Iterable[bool | None]) -> bool | None:
-    """Combine three-valued answers by "or"; None is unknown."""
-    distinct = set(answers)
-    if True in distinct:
-        return True
-    return None if None in distinct else False
-
-
-def _listed(node: Node, value: Any) -> bool | None:
-    """Whether ``const`` or ``enum`` lists a value; None if the node has neither."""
+        answers = {_allows(branch, value, name) for branch in node.children.branches}
+        return True if True in answers else None if None in answers else False
+    if name is not None:
+        child = node.children.properties.get(name) if node.kind == "object" else None
+        return False if child is None else _allows(child, value)
+    if node.kind == "null":
+        return value is None
     words = node.keywords
     listed = [words["const"]] if "const" in words else words.get("enum")
     if not isinstance(listed, list):
@@ -223,20 +229,20 @@ def _fits_type(branch: Node, value: Any) -> bool:
 
 
 def _fits_fully(branch: Node, value: Any) -> bool:
-    """Whether type, enum, const and whole numbers fit; in objects also the keys."""
+    """Whether type, enum, const and whole numbers fit.
+
+    An object must have all required keys, declared keys only, and only listed values.
+    """
     if not _fits_type(branch, value):
         return False
     if branch.kind == "union":
         return any(_fits_fully(b, value) for b in branch.children.branches)
-    if _listed(branch, value) is False:
+    if _allows(branch, value) is False:
         return False
     if branch.label.startswith("integer"):
         return isinstance(value, int) or float(value).is_integer()
-    return branch.kind != "object" or _object_fits(branch, value)
-
-
-def _object_fits(branch: Node, value: dict[str, Any]) -> bool:
-    """Whether an object has all required keys, declared keys only, and only listed values."""
+    if branch.kind != "object":
+        return True
     properties = branch.children.properties
     if any(key not in properties and branch.children.entry(key) is None for key in value):
         return False
@@ -244,9 +250,7 @@ def _object_fits(branch: Node, value: dict[str, Any]) -> bool:
         if name not in value:
             if child.required:
                 return False
-            continue
-        is_null = value[name] is None and child.nullable
-        if not is_null and _allows_value(child, value[name]) is False:
+        elif not (value[name] is None and child.nullable) and _allows(child, value[name]) is False:
             return False
     return True
 

@@ -270,7 +270,7 @@ def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Pa
         verdict = Scored("undeclared", 0.0, False, "hallucination", part.reason)
         for suffix, value in _beyond_gold(part):
             field = (node.field + _INDEX.sub("[]", suffix)).removeprefix(".")
-            at = replace(NOWHERE, field=field, name=suffix, depth=node.depth + 1, _choices={})
+            at = replace(NOWHERE, field=field, name=suffix, depth=node.depth + 1, choices={})
             parent.children.append(Leaf(at, paths.below(suffix), MISSING, value, True, [verdict]))
 
 

@@ -1,13 +1,8 @@
-"""Similarity of two array items, by the declared metrics of their fields.
-
-Most items are regular: objects with scalars, and arrays of such. Their values are read once per
-item, and verdicts are cached by field, so that comparing all pairs of a small array is cheap.
-"""
+"""Similarity of two array items, by the metrics that the schema declares for their fields."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.accepted import class_members
@@ -15,10 +10,11 @@ from extractbench_nb.core.field_metrics.estimates import equal_codes
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.field_metrics.string_metrics import string_normalized
 from extractbench_nb.core.pairing import pair_up, resolve_union
-from extractbench_nb.core.schema.schema_nodes import PRESENT, Node, state_of
+from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, state_of
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score
 from extractbench_nb.core.text.offline_judge import similarity as text_similarity
 from extractbench_nb.core.values.json_values import (
+    SCALARS,
     canonical,
     canonical_unordered,
     json_text,
@@ -29,8 +25,7 @@ from extractbench_nb.core.values.json_values import (
 
 #: Score of an offline guess from which a verdict that is still awaited is taken for a pass.
 _LIKELY = 0.7
-
-Memo = dict[tuple[Any, ...], tuple[float, bool, bool]]
+_HASHABLE = SCALARS | {type(None), type(MISSING)}
 
 
 class _KeyAndItem(NamedTuple):
@@ -51,24 +46,13 @@ class MapItem(_KeyAndItem):
         All keys of its map.
     """
 
-    siblings: Collection[Any] = ()
+    siblings: Collection[Any]
 
-    def replaced(self, item: Any) -> MapItem:
-        """Return another item that stands under the same key.
-
-        Parameters
-        ----------
-        item : object
-            The other item, a JSON value.
-
-        Returns
-        -------
-        MapItem
-            With the key and the siblings of this one.
-        """
-        other = MapItem(self.key, item)
-        other.siblings = self.siblings
-        return other
+    def __new__(cls, key: str, item: Any, siblings: Collection[Any] = ()) -> MapItem:
+        """Return an item that stands under a key; its siblings do not count in comparisons."""
+        self = super().__new__(cls, key, item)
+        self.siblings = siblings
+        return self
 
 
 class PairScore(NamedTuple):
@@ -80,12 +64,11 @@ class PairScore(NamedTuple):
 
 def map_items(value: dict[Any, Any]) -> list[MapItem]:
     """Flatten a map of arrays; an entry that is not an array counts as one item, null as none."""
-    items = []
-    for key, inner in value.items():
-        for item in inner if isinstance(inner, list) else [inner] if inner is not None else ():
-            items.append(MapItem(str(key), item))
-            items[-1].siblings = value
-    return items
+    return [
+        MapItem(str(key), item, value)
+        for key, inner in value.items()
+        for item in (inner if isinstance(inner, list) else [inner] if inner is not None else ())
+    ]
 
 
 def same_key(gold: MapItem, predicted: MapItem) -> bool:
@@ -110,7 +93,7 @@ def array_score(matched: int, gold: int, predicted: int, kind: str) -> float:
 
 def pass_threshold(node: Node, name: str = "pass_threshold", default: float = 0.7) -> float:
     """Return a threshold param of an array node."""
-    value = node.params_of("array_llm").get(name, default)
+    value = node.alignment_params[name]
     return float(value) if isinstance(value, int | float) else default
 
 
@@ -120,20 +103,23 @@ def never_match(gold: Any, predicted: Any) -> bool:
     return one != two and bool({one, two} & {"object", "array"})
 
 
-def text_of(value: Any) -> str:
-    """Return an item as one text: its leaves, joined."""
-    return value if isinstance(value, str) else " ".join(leaf_texts(value))
-
-
 def unlike_similarity(gold: Any, predicted: Any) -> float:
     """Compare two items of which one is a container and the other is not of its kind, as texts.
 
     For an object and an array the words are sorted, so the order of keys has no effect.
     """
-    texts = text_of(gold), text_of(predicted)
+    texts = [" ".join(leaf_texts(value)) for value in (gold, predicted)]
     if isinstance(gold, dict | list) and isinstance(predicted, dict | list):
-        texts = (" ".join(sorted(texts[0].split())), " ".join(sorted(texts[1].split())))
+        texts = [" ".join(sorted(text.split())) for text in texts]
     return text_similarity(*texts)
+
+
+class FieldScore(NamedTuple):
+    """Score of a field in [0, 1], its verdict, and whether it is present on either side."""
+
+    score: float
+    passed: bool
+    is_present: bool
 
 
 class ItemComparer:
@@ -147,9 +133,8 @@ class ItemComparer:
     def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
         self._pairs: dict[tuple[Node, int, int], PairScore] = {}
-        self._fields: dict[Node, tuple[FlatField, ...] | None] = {}
-        self._rows: dict[tuple[Node, int], tuple[Any, ...] | None] = {}
-        self._memos: dict[tuple[int, int], Memo] = {}
+        self._field_scores: dict[tuple[Any, ...], FieldScore] = {}
+        self._costly: dict[Node, bool] = {}
         self._flattened: dict[int, list[MapItem]] = {}
         self._kept: list[Any] = []
 
@@ -159,64 +144,116 @@ class ItemComparer:
 
     def compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
         """Compare two items."""
-        key = (node, id(gold), id(predicted))
-        found = self._pairs.get(key)
-        if found is None:
-            found = self._pairs[key] = self._compare(node, gold, predicted)
-        return found
+        return self.at_most(node, gold, predicted, exactly=True)[0]
 
-    def _compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
-        if isinstance(gold, MapItem):
-            same = same_key(gold, predicted)
-            inner = self.compare(node, gold.item, predicted.item)
-            return PairScore((inner.similarity + same) / 2, inner.matched and same)
-        ours, theirs = self.row(node, gold), self.row(node, predicted)
-        if ours is not None and theirs is not None:
-            fields = self._fields[node] or ()
-            results = [
-                self._field(field, one, two)
-                for field, one, two in zip(fields, ours, theirs, strict=True)
-                if one is not None or two is not None
-            ]
-            return (
-                _mean(results, gold, predicted) if results or not fields else PairScore(1.0, True)
-            )
-        if never_match(gold, predicted):
-            return PairScore(unlike_similarity(gold, predicted), False)
-        others = self.scorer.accepted.of_scalars(gold)
-        results = [
-            self._point(at, one, two, others.get(normal_path(suffix), ()) if others else ())
-            for at, one, two, suffix in pair_up(node, gold, predicted)
-        ]
-        return _mean(results, gold, predicted)
-
-    def at_most(self, node: Node, gold: Any, predicted: Any) -> tuple[PairScore, bool]:
+    def at_most(
+        self, node: Node, gold: Any, predicted: Any, *, exactly: bool = False
+    ) -> tuple[PairScore, bool]:
         """Return how similar two items are at most, and whether they may be less similar.
 
         Texts and arrays that differ count as equal: they take most of the time, and most pairs of
-        items are unlike. Irregular items are compared.
+        items are unlike.
         """
-        is_regular = not isinstance(gold, MapItem)
-        ours, theirs = (self.row(node, item) if is_regular else None for item in (gold, predicted))
-        if ours is None or theirs is None:
-            return self.compare(node, gold, predicted), False
-        total, count, matched, is_bound = 0.0, 0, True, False
-        for field, one, two in zip(self._fields[node] or (), ours, theirs, strict=True):
-            if one is None and two is None:
+        key = (node, id(gold), id(predicted))
+        known = self._pairs.get(key)
+        if known is not None:
+            return known, False
+        is_bound = False
+        if isinstance(gold, MapItem):
+            same = same_key(gold, predicted)
+            inner, is_bound = self.at_most(node, gold.item, predicted.item, exactly=exactly)
+            result = PairScore((inner.similarity + same) / 2, inner.matched and same)
+        elif never_match(gold, predicted):
+            result = PairScore(unlike_similarity(gold, predicted), False)
+        else:
+            result, is_bound = self._compare_fields(node, gold, predicted, exactly)
+        if not is_bound:
+            self._pairs[key] = result
+        return result, is_bound
+
+    def _compare_fields(
+        self, node: Node, gold: Any, predicted: Any, exactly: bool
+    ) -> tuple[PairScore, bool]:
+        points = pair_up(node, gold, predicted)
+        if not points:  # no scored field: equality of the whole value
+            same = canonical_unordered(gold) == canonical_unordered(predicted)
+            return PairScore(float(same), same), False
+        accepted = self.scorer.accepted.of_scalars(gold)
+        total, present, matched, is_bound = 0.0, 0, True, False
+        for at, one, two, suffix in points:
+            if not exactly and one and two and one != two and self._is_costly(at):
+                total, present, is_bound = total + 1.0, present + 1, True
                 continue
-            if field.is_costly and one is not None and two is not None and one != two:
-                is_bound = True
-                total += 1.0
-                count += 1
-            else:
-                score, passed, present = self._field(field, one, two)
-                matched = matched and passed
-                if present:
-                    total += score
-                    count += 1
-        if not count:
-            return self.compare(node, gold, predicted), False
-        return PairScore(total / count, matched), is_bound
+            others = accepted.get(normal_path(suffix), ()) if accepted else ()
+            score, passed, is_present = self._score_field(at, one, two, others)
+            matched = matched and passed
+            if is_present:
+                total, present = total + score, present + 1
+        return PairScore(total / present if present else 1.0, matched), is_bound
+
+    def _is_costly(self, node: Node) -> bool:
+        """Whether a metric of a node takes more than a comparison of codes or numbers."""
+        is_costly = self._costly.get(node)
+        if is_costly is None:
+            specs = node.config.metrics if node.config is not None else ()
+            entries = [REGISTRY.entries.get(spec.metric_id) for spec in specs]
+            is_costly = self._costly[node] = node.kind == "array" or any(
+                entry is None or entry.estimate is not equal_codes for entry in entries
+            )
+        return is_costly
+
+    def _score_field(
+        self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
+    ) -> FieldScore:
+        """Score one field by the best one of gold's value and its accepted alternatives."""
+        kind, other_kind = type(gold), type(predicted)
+        key: tuple[Any, ...] | None = None
+        if kind in _HASHABLE and other_kind in _HASHABLE and not others:
+            key = node, gold, predicted, kind, other_kind
+            known = self._field_scores.get(key)
+            if known is not None:
+                return known
+        at = resolve_union(node, gold, predicted)
+        score_it = self.scorer.whole_array if at.kind == "array" else self.scorer.verdicts
+        is_present = PRESENT in (state_of(gold, at), state_of(predicted, at))
+        best = None
+        for reading in (gold, *others, *class_members(at, gold)):
+            verdicts = [
+                verdict
+                if type(verdict) is Scored and verdict.outcome != ALIGNED
+                else self._settled(verdict, at, reading, predicted)
+                for verdict in score_it(at, reading, predicted)
+            ]
+            score, passed = point_score(verdicts)
+            if best is None or (bool(passed), score or 0.0) > (best.passed, best.score):
+                best = FieldScore(score or 0.0, bool(passed), is_present)
+        assert best is not None  # noqa: S101 - gold is the first reading
+        if key is not None:
+            self._field_scores[key] = best
+        return best
+
+    def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
+        """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
+        if isinstance(verdict, Pending):  # a metric of the user's: the similarity of the texts
+            spec = verdict.metric.spec
+            score = text_similarity(json_text(gold), json_text(predicted))
+            return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
+        array = gold
+        if isinstance(gold, dict):  # maps of arrays; the same items each time
+            gold, predicted = (
+                self._flattened.setdefault(id(value), map_items(value))
+                for value in (gold, predicted)
+            )
+        replaced = self.readings(node, array, gold, predicted)
+        if replaced:
+            gold = [replaced.get(i, item) for i, item in enumerate(gold)]
+            self._kept.append(gold)
+        matched = 0
+        for i, j in self(node, gold, predicted):
+            at = node.item(i)
+            matched += at is not None and self.compare(at, gold[i], predicted[j]).matched
+        score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
+        return verdict._replace(score=score, passed=score >= pass_threshold(node))
 
     def readings(
         self, node: Node, array: Any, gold: Sequence[Any], predicted: Sequence[Any]
@@ -235,8 +272,10 @@ class ItemComparer:
             partners = predicted[i : i + 1] if i < len(node.children.prefix) else predicted
             others = [chosen.get(k, item) for k, item in enumerate(gold) if k != i]
             best = self._nearest(at, own, partners, others)
-            values = sorted(alternatives[i], key=canonical)
-            readings = [own.replaced(v) if isinstance(own, MapItem) else v for v in values]
+            readings = [
+                MapItem(own.key, value, own.siblings) if isinstance(own, MapItem) else value
+                for value in sorted(alternatives[i], key=canonical)
+            ]
             self._kept.append(readings)  # results are remembered by identity
             for reading in readings if not best[0] else ():
                 nearest = self._nearest(at, reading, partners, others)
@@ -253,149 +292,3 @@ class ItemComparer:
             if not any(self.compare(node, other, partners[j]).matched for other in others):
                 return results[j].matched, results[j].similarity
         return False, -1.0
-
-    def row(self, node: Node, item: Any) -> tuple[Any, ...] | None:
-        """Return an item's values by field; None if its schema or the item is irregular."""
-        key = (node, id(item))
-        if key not in self._rows:
-            if node not in self._fields:
-                flat = flat_fields(node)
-                # fields that a $ref leads to the same definition share their verdicts
-                self._fields[node] = flat and tuple(
-                    f._replace(
-                        memo=self._memos.setdefault((id(f.node.keywords), id(f.node.config)), {})
-                    )
-                    for f in flat
-                )
-            fields = self._fields[node]
-            irregular = fields is None or self.scorer.accepted.of_scalars(item)
-            self._rows[key] = None if irregular else _values(fields or (), item)
-        return self._rows[key]
-
-    def _field(self, field: FlatField, ours: Any, theirs: Any) -> tuple[float, bool, bool]:
-        """Return score, verdict, and whether the field is present; it is not null on both sides."""
-        if field.is_array:
-            return self._point(field.node, ours, theirs)
-        key = (ours, theirs, type(ours), type(theirs))
-        found = field.memo.get(key)
-        if found is None:
-            found = field.memo[key] = self._point(field.node, ours, theirs)
-        return found
-
-    def _point(
-        self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
-    ) -> tuple[float, bool, bool]:
-        """Return score, verdict, and whether the field is present on either side.
-
-        The best one of gold and its accepted alternatives counts, as in `Scorer.best_reading`.
-        """
-        node = resolve_union(node, gold, predicted) if node.kind == "union" else node
-        score_it = self.scorer.whole_array if node.kind == "array" else self.scorer.verdicts
-        settled = [self._settled(v, node, gold, predicted) for v in score_it(node, gold, predicted)]
-        score, passed = point_score(settled)
-        present = PRESENT in (state_of(gold, node), state_of(predicted, node))
-        found = (score or 0.0, bool(passed), present)
-        if not others and (node.config is None or not node.config.accepted):
-            return found
-        for other in (*others, *class_members(node, gold)):
-            score, passed = point_score(
-                [self._settled(v, node, other, predicted) for v in score_it(node, other, predicted)]
-            )
-            found = max(found, (score or 0.0, bool(passed), present), key=itemgetter(1, 0))
-        return found
-
-    def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
-        """Replace what is still open: an inner alignment, or a verdict that must be awaited."""
-        if isinstance(verdict, Pending):  # a metric of the user's: the similarity of the texts
-            spec = verdict.metric.spec
-            score = text_similarity(json_text(gold), json_text(predicted))
-            return Scored(spec.metric_id, score, score >= _LIKELY, "", "", weight=spec.weight)
-        if verdict.outcome != ALIGNED:
-            return verdict
-        score, passed = self._inner_array(node, gold, predicted)
-        return verdict._replace(score=score, passed=passed)
-
-    def _inner_array(self, node: Node, gold: Any, predicted: Any) -> tuple[float, bool]:
-        array = gold
-        if isinstance(gold, dict):  # maps of arrays; the same items each time
-            gold, predicted = (
-                self._flattened.setdefault(id(value), map_items(value))
-                for value in (gold, predicted)
-            )
-        matched = 0
-        readings = self.readings(node, array, gold, predicted)
-        if readings:
-            gold = [readings.get(i, item) for i, item in enumerate(gold)]
-            self._kept.append(gold)
-        for i, j in self(node, gold, predicted):
-            at = node.item(i)
-            if at is not None:
-                matched += self.compare(at, gold[i], predicted[j]).matched
-        score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
-        return score, score >= pass_threshold(node)
-
-
-def _mean(results: list[tuple[float, bool, bool]], gold: Any, predicted: Any) -> PairScore:
-    if not results:  # no scored field: equality of the whole value
-        same = canonical_unordered(gold) == canonical_unordered(predicted)
-        return PairScore(float(same), same)
-    present = [score for score, _, is_present in results if is_present]
-    similarity = sum(present) / len(present) if present else 1.0
-    return PairScore(similarity, all(passed for _, passed, _ in results))
-
-
-class FlatField(NamedTuple):
-    """One scored field of regular items: the keys that lead to it, its node, verdicts so far."""
-
-    keys: tuple[str, ...]
-    node: Node
-    is_array: bool
-    is_costly: bool
-    memo: Memo
-
-
-def _is_costly(node: Node) -> bool:
-    """Whether a metric of a node takes more than a comparison of codes or numbers."""
-    specs = node.config.metrics if node.config is not None else ()
-    entries = [REGISTRY.entries.get(spec.metric_id) for spec in specs]
-    return any(entry is None or entry.estimate is not equal_codes for entry in entries)
-
-
-def flat_fields(node: Node, keys: tuple[str, ...] = ()) -> tuple[FlatField, ...] | None:
-    """List the scored fields of items whose shape does not depend on the values."""
-    kind, is_array = node.kind, node.kind == "array"
-    if kind == "union" and all(b.kind in ("scalar", "null") for b in node.children.branches):
-        kind = "scalar"
-    if is_array or kind == "scalar":
-        if node.config is not None and node.config.skip:
-            return ()
-        return (FlatField(keys, node, is_array, is_array or _is_costly(node), {}),)
-    if node.kind != "object" or node.recursive or node.children.entries:
-        return None
-    found: list[FlatField] = []
-    for name, child in node.children.properties.items():
-        below = flat_fields(child, (*keys, name))
-        if below is None:
-            return None
-        found.extend(below)
-    return tuple(found)
-
-
-def _values(fields: tuple[FlatField, ...], item: Any) -> tuple[Any, ...] | None:
-    """Read an item's fields; null and missing are both None; None for an irregular item."""
-    values = []
-    for field in fields:
-        value = item
-        for key in field.keys:
-            if value is None:
-                break
-            if type(value) is not dict:
-                return None
-            value = value.get(key)
-        regular = value is None or (type(value) is list) == field.is_array
-        if not regular or json_type(value) in ("object", "unknown"):
-            return None
-        values.append(value)
-    if not isinstance(item, dict) and not (fields and fields[0].keys == ()):
-        return None
-    return tuple(values)

@@ -196,7 +196,8 @@ class Traversal:
     def _accept(self, array: ArrayRecord, pairs: Pairs, calls: tuple[JudgeCall, ...] = ()) -> None:
         """Record the pairs of an alignment."""
         array.pairs = []
-        given = set(self.comparer.by_key(array.node, array.gold_items, array.predicted_items))
+        sides = array.node, id(array.gold_items), id(array.predicted_items)
+        given = set(self.comparer.pairs_by_key.get(sides, ()))
         for i, j in pairs:
             by_position = i < len(array.node.children.prefix)
             is_given = by_position or callable(self.alignment) or (i, j) in given

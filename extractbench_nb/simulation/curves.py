@@ -117,7 +117,7 @@ def _with_metric(node: Node, config: NodeConfig, types: frozenset[str]) -> Node:
         config=own_config,
         loaded=None,
         loader=lambda: node.children.mapped(lambda child: _with_metric(child, config, types)),
-        _choices={},
+        choices={},
     )
 
 

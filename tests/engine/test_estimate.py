@@ -7,11 +7,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core import alignment as assignment
 from extractbench_nb.core.evaluation import Run
+from extractbench_nb.core.field_metrics import estimates
 
 FIRST = "Anna Bert Carla Dmitri Elena Farid Greta Hugo Ines Jonas".split()
 LAST = "Stone Brook Field Hill Wood Marsh Lake Heath Moor Dale".split()
@@ -67,6 +69,47 @@ def test_every_rewritten_item_is_found(name: str, size: int) -> None:
     gold = [v.isoformat() if isinstance(v, dt.date) else v for v in values]
     ev = xb.evaluate(array_of(items), {"a": gold}, {"a": predicted})
     assert ev.arrays.loc[0, "matched"] == len(gold)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("sparse", [0, 10**6])
+@pytest.mark.parametrize("name", ["long dates", "US dates", "names"])
+def test_decoys_with_the_text_of_another_item_take_no_partner(
+    name: str, sparse: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each rewritten item has a decoy that has gold's own text, and another code."""
+    monkeypatch.setattr(estimates, "_SPARSE", sparse)
+    values, rewrite, text = REWRITES[name]
+    values = values[:100]
+    texts = [v.isoformat() if isinstance(v, dt.date) else v for v in values]
+    gold = [{"text": t, "code": f"c{n}"} for n, t in enumerate(texts)]
+    predicted = [{"text": rewrite(v), "code": f"c{n}"} for n, v in enumerate(values)]
+    predicted += [{"text": t, "code": f"d{n}"} for n, t in enumerate(texts)]
+    for n, side in enumerate((gold, predicted)):
+        random.Random(seed + n).shuffle(side)
+    code = {"type": "string", "evaluation_config": "string_exact"}
+    items = {"type": "object", "properties": {"text": text, "code": code}}
+    ev = xb.evaluate(array_of(items), {"a": gold}, {"a": predicted})
+    row = ev.arrays.loc[0]
+    assert (row["matched"], row["spurious"]) == (100, 100)
+
+
+@pytest.mark.parametrize("name", ["long dates", "money", "names"])
+def test_texts_on_both_sides_of_long_columns_are_estimated_as_in_short_ones(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values, rewrite, _ = REWRITES[name]
+    gold = [str(v) for v in values[:40]]
+    predicted = [str(v) if n % 2 else rewrite(v) for n, v in enumerate(values[:60])]
+    whole, whole_likely = estimates.judged_texts(gold, predicted, {})
+    monkeypatch.setattr(estimates, "_SPARSE", 0)
+    similar, likely = estimates.judged_texts(gold, predicted, {})
+    ours, theirs = ([text in other for text in side] for side, other in
+                    ((gold, predicted), (predicted, gold)))  # fmt: skip
+    compared = ~np.logical_and.outer(ours, theirs) | (whole == 1.0)
+    assert (similar[compared] == whole[compared]).all()
+    assert not similar[~compared].any()
+    assert (likely == whole_likely).all()
 
 
 @pytest.mark.parametrize(

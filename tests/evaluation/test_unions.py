@@ -496,3 +496,38 @@ def test_a_skipped_branch_is_no_metric(value: Any, profile: str) -> None:
 def test_a_metric_id_is_a_name(config: Any, profile: str) -> None:
     with pytest.raises(xb.ConfigError, match="#/properties/p/evaluation_config"):
         xb.evaluate(obj(p={"evaluation_config": config}), {"p": 1}, {"p": 1}, profile=profile)
+
+
+TYPED_BRANCHES: list[tuple[list[Any], list[tuple[Any, str]]]] = [
+    (
+        [
+            {"type": "integer", "evaluation_config": "integer_exact"},
+            {"type": "number", "evaluation_config": "number_tolerance"},
+            {"type": "string", "evaluation_config": "string_fuzzy"},
+        ],
+        [
+            (1, "integer_exact"),
+            (1.5, "number_tolerance"),
+            (2.0, "integer_exact"),
+            ("x", "string_fuzzy"),
+        ],
+    ),
+    (
+        [
+            {"enum": ["a", 1], "evaluation_config": "string_exact"},
+            {"type": ["string", "number"], "evaluation_config": "string_fuzzy"},
+        ],
+        [("a", "string_exact"), ("b", "string_fuzzy"), (1, "string_exact"), (2, "string_fuzzy")],
+    ),
+]
+
+
+@pytest.mark.parametrize("branches, cases", TYPED_BRANCHES, ids=["numbers", "enum"])
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_value_chooses_its_branch_whatever_was_chosen_before(
+    branches: list[Any], cases: list[tuple[Any, str]], step: int
+) -> None:
+    schema = xb.schema.parse_schema(obj(v={"anyOf": branches}))
+    for value, metric in [*cases, *cases][::step]:
+        ev = xb.evaluate(schema, {"v": value}, {"v": value})
+        assert ev.fields["metric"].tolist() == [metric]

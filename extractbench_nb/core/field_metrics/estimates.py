@@ -10,7 +10,8 @@ import itertools
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ Estimated = tuple[Matrix | Flags, Flags]
 #: Similarity of texts by characters, and of bags of words, from which a pass is likely.
 _LIKELY_TEXT, _LIKELY_BAG = 0.9, 0.8
 _CUTOFF = 0.3
+#: Pairs of texts beyond which texts that occur on both sides are only compared with others.
+_SPARSE = 250_000
 #: Mean length of the longer texts from which they are compared by their words.
 _LONG_TEXT = 64
 #: Length of the longest text whose dates, quantities and initials are read.
@@ -43,13 +46,15 @@ _ROWS = 512
 
 def equal_codes(gold: Sequence[Any], predicted: Sequence[Any], _: Mapping[str, Any]) -> Estimated:
     """Compare codes, numbers and names: the same or not."""
-    codes: dict[str, int] = {}
-    left, right = (
-        np.array([codes.setdefault(_code(v), len(codes)) for v in side])
-        for side in (gold, predicted)
-    )
-    same = left[:, None] == right
+    same = _same(*(map(_code, side) for side in (gold, predicted)))
     return same, same
+
+
+def _same(gold: Iterable[str], predicted: Iterable[str]) -> Flags:
+    numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    left, right = (np.array([numbers[text] for text in side]) for side in (gold, predicted))
+    same: Flags = left[:, None] == right
+    return same
 
 
 def _code(value: Any) -> str:
@@ -91,14 +96,38 @@ def similar_texts(gold: Sequence[Any], predicted: Sequence[Any], _: Mapping[str,
 
 
 def _by_characters(left: list[str], right: list[str]) -> Matrix:
-    similar: Matrix = cdist(
-        left,
-        right,
+    """Compare texts by characters.
+
+    In long columns, texts that occur on both sides are not compared with each other: most of them
+    belong to the items that have the same text.
+    """
+    compare = partial(
+        cdist,
         scorer=Levenshtein.normalized_similarity,
         score_cutoff=_CUTOFF,
         dtype=np.float32,
     )
+    if len(left) * len(right) <= _SPARSE:
+        return compare(left, right)
+    similar = _same(left, right).astype(np.float32)
+    rows, columns = _on_one_side(left, right)
+    shared = sorted(set(range(len(left))).difference(rows))
+    for block in ((rows, range(len(right))), (shared, columns)):
+        if block[0] and block[1]:
+            texts = [
+                [side[n] for n in some] for side, some in zip((left, right), block, strict=True)
+            ]
+            similar[np.ix_(*block)] = compare(*texts)
     return similar
+
+
+def _on_one_side(left: list[str], right: list[str]) -> tuple[list[int], list[int]]:
+    """Return the indices of texts that do not occur on the other side."""
+    ours, theirs = set(left), set(right)
+    return (
+        [i for i, text in enumerate(left) if text not in theirs],
+        [j for j, text in enumerate(right) if text not in ours],
+    )
 
 
 def judged_texts(
@@ -106,15 +135,23 @@ def judged_texts(
 ) -> Estimated:
     """Compare short texts by characters and by the judge's tokens, whichever is more similar.
 
-    The judge's tokens make equal dates, quantities and initials similar. Long texts are compared
-    as texts only: they share enough words if they mean the same.
+    The judge's tokens make equal dates, quantities and initials similar; they are read of texts
+    that do not occur on the other side. Long texts are compared as texts only: they share enough
+    words if they mean the same.
     """
-    left, right = ([json_text(v) for v in side] for side in (gold, predicted))
-    if max(map(len, (*left, *right))) > _LONGEST_READ:
+    texts = [[json_text(v) for v in side] for side in (gold, predicted)]
+    if max(map(len, itertools.chain(*texts))) > _LONGEST_READ:
         return similar_texts(gold, predicted, params)
-    similar = _by_characters(*([text.casefold() for text in side] for side in (left, right)))
-    by_tokens, _ = _bags(*([_judge_tokens(text) for text in side] for side in (left, right)))
-    np.maximum(similar, by_tokens, out=similar)
+    left, right = ([text.casefold() for text in side] for side in texts)
+    similar = _by_characters(left, right)
+    unpaired = _on_one_side(left, right)
+    if all(unpaired):
+        tokens = [
+            [_judge_tokens(side[i]) for i in some]
+            for side, some in zip(texts, unpaired, strict=True)
+        ]
+        block = np.ix_(*unpaired)
+        similar[block] = np.maximum(similar[block], _bags(*tokens)[0])
     return similar, similar >= _LIKELY_TEXT
 
 

@@ -112,6 +112,8 @@ class Node:
         Creates the children at their first access.
     loaded : Children, optional
         The children, once created.
+    choices : dict, optional
+        What the node is for some values, once chosen; by branch, property or type of value.
     """
 
     kind: str
@@ -134,8 +136,7 @@ class Node:
     step: str = ""
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
-    #: What the node is for some values, by branch or property.
-    _choices: dict[Any, Node] = attribute(default_factory=dict)
+    choices: dict[Any, Node] = attribute(default_factory=dict)
 
     @property
     def children(self) -> Children:
@@ -192,9 +193,9 @@ class Node:
             The same object at each call.
         """
         key = index, flattened
-        if key not in self._choices:
+        if key not in self.choices:
             branch = self.children.branches[index]
-            node = self._choices[key] = replace(
+            node = self.choices[key] = replace(
                 self,
                 kind=branch.kind,
                 pointer=branch.pointer,
@@ -206,13 +207,13 @@ class Node:
                 structure=branch.structure,
                 loader=lambda: branch.children,
                 loaded=None,
-                _choices={},
+                choices={},
             )
             if flattened:
                 (arrays,) = branch.children.entries
                 node.loaded = Children(items=arrays.children.items)
                 node.kind, node.config, node.flattened = "array", self.config, True
-        return self._choices[key]
+        return self.choices[key]
 
     def _config_applies_to(self, branch: Node) -> bool:
         """Whether the union's own metrics can score the values of a branch."""
@@ -234,7 +235,7 @@ class Node:
         objects = self._objects()
         if len(objects) <= 1:
             return None
-        if "joined" not in self._choices:
+        if "joined" not in self.choices:
             properties: dict[str, Node] = {}
             patterns: dict[str, Node] = {}
             for branch in objects:
@@ -243,8 +244,8 @@ class Node:
             maps = (branch.children.additional for branch in objects)
             rest = next((a for a in maps if a is not None), None)
             below = Children(properties, rest, patterns=patterns)
-            self._choices["joined"] = replace(objects[0], loaded=below, _choices={})
-        return self._choices["joined"]
+            self.choices["joined"] = replace(objects[0], loaded=below, choices={})
+        return self.choices["joined"]
 
     def _objects(self) -> list[Node]:
         nodes = []
@@ -307,7 +308,7 @@ class Node:
         Node
             An array whose items are this node; its other properties are the node's own.
         """
-        return replace(self, kind="array", loaded=Children(items=self), loader=None, _choices={})
+        return replace(self, kind="array", loaded=Children(items=self), loader=None, choices={})
 
     @property
     def weight(self) -> float:

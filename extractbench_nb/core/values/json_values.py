@@ -57,6 +57,8 @@ def canonical(value: object) -> str:
 
 def canonical_unordered(value: object, memo: dict[int, str] | None = None) -> str:
     """Write a value as canonical text in which the order of array items leaves no trace."""
+    if type(value) is str:
+        return repr(value)
     if isinstance(value, dict | list | tuple):
         if memo is not None and id(value) in memo:
             return memo[id(value)]
