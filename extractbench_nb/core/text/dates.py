@@ -50,6 +50,7 @@ _YEAR_ALONE = re.compile(_YEAR + _TIME)
 _PLAIN_DIGITS = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)" + _TIME
 )
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _PREFIX = re.compile(r"^(?:(?:dated|made|effective)\s+)?(?:as\s+of\s+|on\s+)?(?:the\s+(?=\d))?")
 _MONTH_WORD = re.compile(rf"\b{any_of(MONTHS)}\b")
 _BEFORE_DIGIT = re.compile(r"\.?[\s,-]*(?:(?:of|de|the)\s+)?['\d]")
@@ -112,6 +113,9 @@ class Date:
 @lru_cache(maxsize=16_384)
 def parse_date(text: str) -> Date | None:
     """Read a text that consists of one date; None for any other text."""
+    if iso := _ISO.fullmatch(text):
+        year, month, day = map(int, iso.groups())
+        return Date(year, month, day) if _is_valid(year, month, day) else None
     if len(text) > _MAX_LENGTH or not _DIGIT.search(text):
         return None
     folded = fold(text)

@@ -441,7 +441,7 @@ class _Reader:
         if written in CODES_IN_CAPITALS or word in CURRENCIES or word in CURRENCY_SIGNS:
             return CURRENCIES.get(word) or CURRENCY_SIGNS.get(word) or word
         word = word.replace(" ", "")  # ° C
-        if word in UNITS and (len(word) > 1 or not word.isalpha() or not written.isupper()):
+        if word in UNITS and (len(word) > 1 or not written.isupper() or word == "l"):
             return word
         return ""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from decimal import Decimal
 from typing import Any
 
@@ -62,9 +62,8 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
         text = _apply(_RATES, text, frozenset("/"))
     if not text.isascii():
         text = _SYMBOL.sub(_symbol, text)
-    if _BESIDE_DIGIT.search(text):
-        beside = (match.lastgroup for match in _BESIDE_DIGIT.finditer(text))
-        text = _apply(_VALUES, text, frozenset(beside))
+    if beside := {match.lastgroup for match in _BESIDE_DIGIT.finditer(text)}:
+        text = _apply(_VALUES, text, beside)
     return " ".join(text.split()) if "  " in text or text[-1:] == " " or text[:1] == " " else text
 
 
@@ -81,7 +80,7 @@ def _word_rule(words: str, pattern: str, replacement: _Replacement) -> _Rule:
     return words_of(words), re.compile(pattern, re.IGNORECASE), replacement
 
 
-def _apply(rules: tuple[_Rule, ...], text: str, parts: frozenset[Any]) -> str:
+def _apply(rules: tuple[_Rule, ...], text: str, parts: Set[Any]) -> str:
     """Apply, in their order, the rules that have one of their parts in the text."""
     for needed, pattern, replacement in rules:
         if not needed.isdisjoint(parts):
@@ -157,7 +156,7 @@ _PLUS = re.compile(
     r"|(?<=[A-Z]{3}) ?\+(?=\d)(?!\+\d[\d ().-]{7})|(?<=:\d\d) ?\+(?=\d\d:?\d\d)"
 )
 #: A sign with nothing behind that it could belong to.
-_FREE_SIGN = re.compile(r"[+-](?![\w+-])")
+_FREE_SIGN = re.compile(r"[+-](?:(?<=\+)|(?<! .)|(?<=[(:=] .))(?![\w+-])")
 _LONE_SIGN = re.compile(
     r"\( ?([+-]) ?\)|(?<=[:=]) ?([+-])(?=$|[,;)])|(?<=\w\))([+-])(?= ?(?:$|[,;)]))"
     r"|(?:(?<=\))|(?<=\w) )\+(?=$|[\s,;.)])"
@@ -319,8 +318,9 @@ def _joined_code(match: re.Match[str]) -> str:
 #: What the rules for values need beside a digit, which is looked for quickly.
 _BESIDE_DIGIT = re.compile(
     r"""\d(?:(?=(?P<prime>['"])|(?P<unit> ?(?:[ap]\.?m|k?m[23]|e[+-]?\d|h ?\d))"""
-    r"|(?P<code>(?:[ -]?\d){8}|\d\d(?:\) ?|[ .-])\d{3}[ .-]\d{4}|(?<=\+.)[ .()-]{0,2}\d"
-    r"|(?<=0)\d{1,4}\)?[ -]\d{3,4}[ -]?\d{3})|(?P<range>\d\d ?- ?\d\d))"
+    r"|(?<!\d\d)(?:(?P<code>(?:[ -]?\d){8}|\d\d(?:\) ?|[ .-])\d{3}[ .-]\d{4}"
+    r"|(?<=\+.)[ .()-]{0,2}\d|(?<=0)\d{1,4}\)?[ -]\d{3,4}[ -]?\d{3})"
+    r"|(?P<range>\d{2,4} ?- ?\d\d)))"
     r"|(?P<label>(?<=[orm#].)|(?<=[orm#][. ].)|(?<=[orm]\. .)))",
     re.IGNORECASE,
 )
@@ -353,5 +353,7 @@ _VALUES: tuple[_Rule, ...] = (
         r"|\(?0\d{1,4}\)?[ -]\d{3,4}[ -]?\d{3,4})(?![\w-]|\.\d)",
         _phone_digits,
     ),
-    _rule("range", r"(\d(?<![\w.,/:-]\d)\d{2,4}) ?- ?(\d{2,4})(?![\w/:-]|[.,]\d)", _full_range),
+    _rule(
+        "range code", r"(\d(?<![\w.,/:-]\d)\d{2,4}) ?- ?(\d{2,4})(?![\w/:-]|[.,]\d)", _full_range
+    ),
 )

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.dates import MONTHS, Date, date_of, find_dates
+from extractbench_nb.core.text.dates import MONTHS, Date, date_of, find_dates, parse_date
 from extractbench_nb.core.text.people import Person, read_people, read_person
 from extractbench_nb.core.text.quantities import (
     CURRENCY_SIGNS,
@@ -50,7 +50,7 @@ MAX_LENGTH = 40_000
 
 # Half of all values with digits; rewording does not change them. 20240305 is a date.
 _PLAIN_NUMBER = re.compile(r"(?!(?:19|20)\d{6}\Z)(?:0|[1-9]\d{0,11})(?:\.\d{1,2})?", re.ASCII)
-_PLAIN_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?", re.ASCII)
+_PLAIN_DATE = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", re.ASCII)
 _MONTHS = frozenset(name.encode() for name in MONTHS)
 _DOTTED = re.compile(r"[^\W\d_]+\.")
 _CAPITALS = re.compile(r"(?<!\w)[A-Z]{2,6}(?!\w)")
@@ -145,10 +145,11 @@ class Prepared:
         return tuple(part for part in parts if part)
 
     @cached_property
-    def outline(self) -> tuple[frozenset[int], int, bool]:
-        """Alias rows that name a part of a short text; first letters of the tokens that must be
-        matched, as a bit mask; and whether no word is abbreviated (an initial, or with a period).
-        """  # noqa: D205
+    def outline(self) -> tuple[frozenset[int], int]:
+        """Alias rows that name a part of a short text, and a bit mask of first letters.
+
+        The letters are those of tokens that the other text must match.
+        """
         found: set[int] = set()
         if len(self.tokens) <= _MAX_ALIAS_TEXT:
             lengths = _alias_lengths()
@@ -158,8 +159,7 @@ class Prepared:
         mask = 0
         for letter in {token[0] for token in self.bag - _OPTIONAL}:
             mask |= 1 << (ord(letter) & 63)
-        is_plain = not self.dotted and 1 not in map(len, self.bag)
-        return frozenset(found) if found else _NONE, mask, is_plain
+        return frozenset(found), mask
 
     @cached_property
     def person(self) -> Person | None:
@@ -258,7 +258,10 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
 def _read(unified: str) -> tuple[str, list[Token]]:
     """Cut the text into tokens, dates first."""
     text, named = unified, False
-    if not _PLAIN_DATE.fullmatch(unified):
+    if plain := _PLAIN_DATE.fullmatch(unified):
+        if not plain[1] and (date := parse_date(unified)):
+            return text, [Token(date_token(date), 0, len(text), "date")]
+    else:
         words = words_of(unified)
         text, named = reword(unified, words), not _MONTHS.isdisjoint(words)
     lower = text.lower()
