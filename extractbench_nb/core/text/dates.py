@@ -119,9 +119,9 @@ def parse_date(text: str) -> Date | None:
     if len(text) > _MAX_LENGTH or not _DIGIT.search(text):
         return None
     folded = fold(text)
-    spans = list(Date.all_in(folded))
-    if not spans and (year := _YEAR_ALONE.fullmatch(_PREFIX.sub("", folded).strip(" .,;"))):
-        return _from_match(year)
+    spans = find_dates(folded, named=True)
+    if not spans and (alone := _YEAR_ALONE.fullmatch(_PREFIX.sub("", folded).strip(" .,;"))):
+        return _from_match(alone)
     return date_of(folded, spans)
 
 
@@ -179,11 +179,10 @@ def find_dates(folded: str, *, named: bool) -> list[tuple[int, int, Date]]:
     if not found:
         return []
     dates = [(*match.span(), date) for match in found if (date := _from_match(match))]
-    end, kept = 0, []
+    kept: list[tuple[int, int, Date]] = []
     for start, stop, date in sorted(dates, key=lambda span: (span[0], -span[1])):
-        if start >= end:
+        if not kept or start >= kept[-1][1]:
             kept.append((start, stop, date))
-            end = stop
     return kept
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -145,7 +145,6 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
 
 
 def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
-    """Name what differs between texts with equal tokens."""
     if not a.tokens:
         return Verdict(1.0, "punctuation") if a.folded == b.folded else Verdict(0.0, "different")
     if a.unified == b.unified:
@@ -245,7 +244,11 @@ def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     if len(a.tokens) != len(b.tokens) or a.ordered != b.ordered or _has_fixed_order(a):
         return None
     if a.numbers == b.numbers:
-        turned = _is_turned(a.tokens, b.tokens) or _same_segments(a, b)
+        turned = any(
+            max(map(len, (*ours, *theirs)), default=0) <= _MAX_TURNED
+            and _turned(ours) == _turned(theirs)
+            for ours, theirs in (([a.tokens], [b.tokens]), (a.segments, b.segments))
+        )
     else:
         # the words of a part say what its numbers mean: Suite 210, 55 Elm St
         named = (any(len(t) > 1 and t[0] not in "#@" for t in part) for part in a.segments)
@@ -253,23 +256,9 @@ def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     return Verdict(0.95, "token_order") if turned else None
 
 
-def _is_turned(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Say whether a short phrase has only its two halves swapped: Finance Director."""
-    size = len(a)
-    if size != len(b) or size > _MAX_TURNED:
-        return False
-    return any((*a[i:], *a[:i]) == tuple(b) for i in range(size))
-
-
-def _same_segments(a: Prepared, b: Prepared) -> bool:
-    """Say whether two lists have the same parts in any order, each part possibly turned."""
-    rest = list(b.segments)
-    for part in a.segments:
-        i = next((i for i, other in enumerate(rest) if _is_turned(part, other)), None)
-        if i is None:
-            return False
-        del rest[i]
-    return not rest
+def _turned(parts: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Write parts and their halves in one order: Finance Director is Director, Finance."""
+    return sorted(min(part[i:] + part[:i] for i in range(len(part))) for part in parts)
 
 
 def _has_fixed_order(text: Prepared) -> bool:
@@ -336,7 +325,6 @@ def _blocks(a: Prepared, b: Prepared) -> list[Block]:
 
 
 def _explain_moved(left: list[Block], a: Prepared, b: Prepared) -> str | None:
-    """Explain tokens that short texts have at different positions."""
     if _has_fixed_order(a) or a.ordered == b.ordered:
         return None
     gold = [t for block in left for t in block.gold]
@@ -380,7 +368,6 @@ def _graded(a: Prepared, b: Prepared, ratio: float | None = None) -> float:
 
 
 def _compare_huge(gold: str, predicted: str) -> Verdict:
-    """Compare texts too long to align: equal words or a share of common ones."""
     a, b = gold.casefold().split(), predicted.casefold().split()
     if a == b:
         return Verdict(1.0, "case")

@@ -72,7 +72,6 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
 
 
 def _name_groups(text: str) -> list[list[str]] | None:
-    """Split a text at commas and each part into words; None if it cannot be a person's name."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES):
         return None

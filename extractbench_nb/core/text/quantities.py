@@ -43,27 +43,14 @@ CURRENCIES: dict[str, str] = {
 CODES_IN_CAPITALS = frozenset(" ".join(DATA["codes_in_capitals"]).split())
 #: Base unit, factor and names of each unit.
 _UNIT_ROWS: list[tuple[str, float, str]] = DATA["units"]
-# Units whose letters mean something else in another case; in any other case they are read as above.
-_SMALL = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "μ": 1e-6, "m": 1e-3}
-_LARGE = {"k": 1e3, "M": 1e6, "G": 1e9}
-_SYMBOLS = {"A": "amp", "J": "joule", "V": "v", "W": "w", "Pa": "pa", "Hz": "hz", "N": "newton",
-            "Ω": "ohm"}  # fmt: skip
-CASED_UNITS = {
-    **{p + s: (base, f) for s, base in _SYMBOLS.items() for p, f in (_SMALL | _LARGE).items()},
-    **{p + s: (b, f) for s, b in (("M", "molar"), ("S", "siemens")) for p, f in _SMALL.items()},
-    "Mg": ("kg", 1e3), "Mm": ("m", 1e6), "Mb": ("bit", 1e6), "Gb": ("bit", 1e9),
-    "kb": ("bit", 1e3), "kB": ("byte", 1e3), "KB": ("byte", 1e3), "kBps": ("byteps", 1e3),
-    "MBps": ("byteps", 1e6), "GBps": ("byteps", 1e9),
-}  # fmt: skip
+#: Units whose letters mean something else in another case; in any other they are read as above.
+CASED_UNITS: dict[str, tuple[str, float]] = {
+    name: (base, factor) for base, factor, names in DATA["cased_units"] for name in names.split()
+}
 UNIT_NAMES = tuple(tuple(names.split()) for base, _, names in _UNIT_ROWS if base != "ord")
 UNITS = {name: (base, factor) for base, factor, names in _UNIT_ROWS for name in names.split()}
-UNITS |= CASED_UNITS
 MONEY = frozenset((*CURRENCIES.values(), *map(str.lower, CODES_IN_CAPITALS)))
-UNITS |= {code: (code, 1.0) for code in MONEY} | {
-    "": ("", 1.0),
-    "ord": ("ord", 1.0),
-    "mm": ("m", 1e-3),
-}
+UNITS |= CASED_UNITS | {code: (code, 1.0) for code in ("", "ord", *MONEY)} | {"mm": ("m", 1e-3)}
 #: Units in two cases that mean something else in capitals or in small letters: mW, nM, Gb.
 TWO_CASED_UNITS = frozenset(
     written
@@ -77,8 +64,6 @@ _POINTED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 VALUE_WORDS = frozenset(
     (*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES, *map(str.lower, CODES_IN_CAPITALS))
 )
-
-
 _MAX_NUMBER_WORDS = 40
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
@@ -94,8 +79,7 @@ _NUMBER = "|".join(
         r"\d{1,3}(?:'\d{3})+(?:\.\d+)?(?!\d)",
         r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)",
         r"\d{1,3}(?:\.\d{3})+,\d+(?!\d)",
-        r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)",
-        r"\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?(?![\d,])",
+        r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?(?![\d,])",
         r"[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d\d)?(?!\d| \d|[-.,:]\d)",
         r"\d+(?:\.\d+){2,}",
         r"\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)",
@@ -272,12 +256,12 @@ _new = tuple.__new__
 class _Reader:
     """Joins each number of a text with the sign, currency, scale and unit around it."""
 
-    def __init__(self, text: str, pieces: Sequence[Token]) -> None:
+    def __init__(self, text: str, pieces: list[Token]) -> None:
         self.text, self.pieces = text, pieces
         self.at = 0  # the next piece
 
     def read(self, values: Sequence[int]) -> list[Token]:
-        """Read all tokens; at `values` are the pieces that are more than words."""
+        """Read all tokens; at `values` are pieces that are more than words."""
         out: list[Token] = []
         for i in values:
             if i < self.at:
@@ -339,10 +323,9 @@ class _Reader:
         elif value is None:
             return number
         token = self._with_unit(start, value, currency)
-        quantity = token[4]
-        is_marked = self.at == i + 2 and not currency and quantity and quantity.unit in _CONTINENTAL
-        if is_marked and _POINTED.fullmatch(number.text):  # 2.500 €: the sign behind tells
-            token = token._replace(quantity=Quantity(value * 1_000, quantity.unit))
+        unit = token[4].unit if token[4] and not currency and self.at == i + 2 else ""
+        if unit in _CONTINENTAL and _POINTED.fullmatch(number.text):  # 2.500 €
+            token = token._replace(quantity=Quantity(value * 1_000, unit))
         return token
 
     def _is_minus(self, i: int) -> bool:

@@ -19,7 +19,6 @@ from extractbench_nb.core.text.quantities import (
     CURRENCY_SIGNS,
     TWO_CASED_UNITS,
     VALUE_WORDS,
-    Quantity,
     Token,
     read_tokens,
 )
@@ -87,7 +86,8 @@ class Prepared:
         self.folded = self.unified.casefold()
         if _PLAIN_NUMBER.fullmatch(self.unified):
             self.text = self.unified
-            self.words = self.tokens = (_value_token(float(self.unified), ""),)
+            self.words: tuple[str, ...] = (_value_token(float(self.unified), ""),)
+            self.tokens = self.words
         else:
             without, addresses = _take_addresses(self.unified)
             self.text, found = _read(without)
