@@ -31,6 +31,7 @@ _TENS = {"twenty": 20, "thirty": 30}
 #: Spaces for all bytes of UTF-8 that are no letter; what is not ASCII counts as one.
 _LETTERS = bytes(i if chr(i).isalpha() or i > 127 else 32 for i in range(256))  # noqa: PLR2004
 
+_GLUED_ARTICLE = re.compile(r"A(?<!\wA)(?=[A-Z][a-z]{2})")  # ASurvey
 #: A number in brackets behind a word.
 CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
 _DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
@@ -49,6 +50,8 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
         text = _number_items(text)
     if '")' in text:
         text = _DEFINED_TERM.sub("", text) or text
+    if "A" in text:
+        text = _GLUED_ARTICLE.sub("A ", text)
     words = words_of(text) if words is None else words
     is_slashed = "/" in text and _SLASH_LETTER.search(text) is not None
     if is_slashed or "$" in text or not _TRIGGERS.isdisjoint(words):
