@@ -87,7 +87,7 @@ class Prepared:
         if _PLAIN_NUMBER.fullmatch(self.unified):
             self.text = self.unified
             self.words: tuple[str, ...] = (_value_token(float(self.unified), ""),)
-            self.tokens = self.words
+            self.tokens: tuple[str, ...] = self.words
         else:
             without, addresses = _take_addresses(self.unified)
             self.text, found = _read(without)
