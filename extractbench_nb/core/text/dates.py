@@ -50,6 +50,7 @@ _YEAR_ALONE = re.compile(_YEAR + _TIME)
 _PLAIN_DIGITS = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)" + _TIME
 )
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _PREFIX = re.compile(r"^(?:(?:dated|made|effective)\s+)?(?:as\s+of\s+|on\s+)?(?:the\s+(?=\d))?")
 _MONTH_WORD = re.compile(rf"\b{any_of(MONTHS)}\b")
 _BEFORE_DIGIT = re.compile(r"\.?[\s,-]*(?:(?:of|de|the)\s+)?['\d]")
@@ -90,17 +91,7 @@ class Date:
     @staticmethod
     def all_in(folded: str) -> Iterator[tuple[int, int, Date]]:
         """Find the dates within a longer text, except for years that stand alone."""
-        if not _DIGIT.search(folded):
-            return
-        end = 0
-        matches = [
-            m for pattern, start in _candidates(folded) for m in pattern.finditer(folded, start)
-        ]
-        dates = [(*match.span(), date) for match in matches if (date := _from_match(match))]
-        for start, stop, date in sorted(dates, key=lambda span: (span[0], -span[1])):
-            if start >= end:
-                yield start, stop, date
-                end = stop
+        return iter(find_dates(folded, named=True))
 
     @staticmethod
     def unshifted(text: str) -> datetime | None:
@@ -122,12 +113,15 @@ class Date:
 @lru_cache(maxsize=16_384)
 def parse_date(text: str) -> Date | None:
     """Read a text that consists of one date; None for any other text."""
+    if iso := _ISO.fullmatch(text):
+        year, month, day = map(int, iso.groups())
+        return Date(year, month, day) if _is_valid(year, month, day) else None
     if len(text) > _MAX_LENGTH or not _DIGIT.search(text):
         return None
     folded = fold(text)
-    spans = list(Date.all_in(folded))
-    if not spans and (year := _YEAR_ALONE.fullmatch(_PREFIX.sub("", folded).strip(" .,;"))):
-        return _from_match(year)
+    spans = find_dates(folded, named=True)
+    if not spans and (alone := _YEAR_ALONE.fullmatch(_PREFIX.sub("", folded).strip(" .,;"))):
+        return _from_match(alone)
     return date_of(folded, spans)
 
 
@@ -175,17 +169,32 @@ def _compiled(kind: Literal["named", "numeric"]) -> tuple[re.Pattern[str], ...]:
     )
 
 
-def _candidates(folded: str) -> list[tuple[re.Pattern[str], int]]:
-    """Return the patterns that may match, and from where, by a quick check of the text."""
-    found = [(p, 0) for p in _compiled("numeric")] if _JOINED_DIGITS.search(folded) else []
+def find_dates(folded: str, *, named: bool) -> list[tuple[int, int, Date]]:
+    """Find the dates in a text, which may have names of months if `named`."""
+    found = []
+    if _JOINED_DIGITS.search(folded):
+        found = [match for form in _compiled("numeric") for match in form.finditer(folded)]
+    if named and _DIGIT.search(folded):
+        found += _with_months(folded)
+    if not found:
+        return []
+    dates = [(*match.span(), date) for match in found if (date := _from_match(match))]
+    kept: list[tuple[int, int, Date]] = []
+    for start, stop, date in sorted(dates, key=lambda span: (span[0], -span[1])):
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, stop, date))
+    return kept
+
+
+def _with_months(folded: str) -> list[re.Match[str]]:
+    """Match the forms with a month's name from the first one that a number stands beside."""
     for month in _MONTH_WORD.finditer(folded):
-        # each form has a number next to the month
         before = folded[: month.start()].rstrip(" ,-")
         last = before[-1:]
         if last.isdecimal() or last.isspace() or _BEFORE_DIGIT.match(folded, month.end()):
             start = max(0, len(before) - _MOST_BEFORE_MONTH)
-            return found + [(pattern, start) for pattern in _compiled("named")]
-    return found
+            return [m for form in _compiled("named") for m in form.finditer(folded, start)]
+    return []
 
 
 def _from_match(match: re.Match[str]) -> Date | None:

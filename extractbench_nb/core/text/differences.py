@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.quantities import MONEY, MONEY_SCALES, UNITS, Quantity
+from extractbench_nb.core.text.quantities import MONEY
 from extractbench_nb.core.text.word_tokens import Prepared, aliases, is_place, split_quantity
 
 Run = Sequence[str]
@@ -27,14 +27,9 @@ _MAX_WORD = 60
 _MIN_PLURAL = 5
 _MIN_MISREAD, _MIN_SLIPPED = 5, 8
 _ACRONYM_LENGTHS = range(2, 11)
-_MAX_CROSSED = 200
-_UNIT_LETTERS = 2
-_CASELESS = frozenset("lw")
 _COUNTRIES = frozenset(("us", "uk"))
 _JURISDICTION = frozenset("state laws law commonwealth province governed republic kingdom".split())
 _INFLECTIONS = frozenset("s es ed d ing er r ly y".split())
-#: Stop words that lost the space between them in a PDF; no such pair is a word.
-_GLUED = frozenset(f"{word}the" for word in "of in to and for on at by".split())
 _SPELLING = (
     (re.compile(r"isation(s?)$"), r"ization\1"),
     (re.compile(r"(?<=..)is(e|es|ed|ing)$"), r"iz\1"),
@@ -98,8 +93,6 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
             return "spacing"
     if max(map(len, (*a, *b))) > _MAX_WORD:
         return None
-    if _same_unit_letter(a, b, left, right):
-        return "case"
     if _names(a) & _names(b) or _is_acronym(a, b, right) or _is_acronym(b, a, left):
         return "abbreviation"
     if len(a) != len(b):
@@ -120,17 +113,13 @@ def conflict(a: Run, b: Run) -> str | None:
         return "negation"
     if any(not _OPPOSITES[x].isdisjoint(b) for x in _OPPOSITES.keys() & a):
         return "opposite"
-    if len(a) * len(b) > _MAX_CROSSED:
-        return None
-    prefixed = (
-        len(short) > _MAX_SHORT
-        and long.endswith(short)
-        and long.removesuffix(short) in lexicon.NEGATIVE_PREFIXES
-        for x in a
-        for y in b
-        for short, long in (sorted((x, y), key=len),)
-    )
-    return "negation" if any(prefixed) else None
+    return None if _negated(a).isdisjoint(b) and _negated(b).isdisjoint(a) else "negation"
+
+
+def _negated(run: Run) -> set[str]:
+    """Return the opposites of words with a prefix: unsecured, nonresident."""
+    words = [word for word in run if len(word) > _MAX_SHORT]
+    return {prefix + word for word in words for prefix in lexicon.NEGATIVE_PREFIXES}
 
 
 def same_quantity(a: str, b: str) -> bool:
@@ -138,24 +127,15 @@ def same_quantity(a: str, b: str) -> bool:
     left, right = split_quantity(a), split_quantity(b)
     if left is None or right is None:
         return False
-    if {left[1], right[1]} == {"", "m"}:  # EBITDA 3.1m: metres or millions
-        metres, number = (left[0], right[0]) if left[1] else (right[0], left[0])
-        return _is_close(metres * 1e6, number)
-    if not _is_close(left[0], right[0]):
+    (x, unit), (y, other) = sorted((left, right), key=lambda quantity: quantity[1])
+    if (unit, other) == ("", "m"):  # EBITDA 3.1m: metres or millions
+        y, other = y * 1e6, ""
+    # whole numbers may be identifiers
+    is_exact = x.is_integer() and y.is_integer()
+    if not (x == y if is_exact else math.isclose(x, y, rel_tol=1e-14)):
         return False
-    if left[1] == right[1]:
-        return True
-    unit = left[1] or right[1]
-    if "" not in (left[1], right[1]):
-        return False
-    return unit == "ord" or unit in MONEY or (unit == "s" and not left[0].is_integer())
-
-
-def _is_close(x: float, y: float) -> bool:
-    """Compare two values; whole numbers exactly, because they may be identifiers."""
-    if x.is_integer() and y.is_integer():
-        return x == y
-    return math.isclose(x, y, rel_tol=1e-14)
+    is_optional = other == "ord" or other in MONEY or (other == "s" and not x.is_integer())
+    return unit == other or (not unit and is_optional)
 
 
 def same_values(a: Prepared, b: Prepared) -> bool:
@@ -192,8 +172,6 @@ def _explain_extra(
         one, two = (t.unified.isupper() or t.unified.islower() for t in (text, other))
         if one != two:
             return "case"
-    if _GLUED.issuperset(run):
-        return "spacing"
     if "(" in text.folded and _is_said_twice(run, text, other):
         return "abbreviation"
     rest = (*text.tokens[:start], *text.tokens[start + len(run) :])
@@ -268,24 +246,6 @@ def _names(run: Run) -> frozenset[int]:
     """Return the rows of the alias table that name `run`, with or without its country."""
     without = run[:-1] if len(run) > 1 and run[-1] in _COUNTRIES else ()
     return aliases(run) | aliases(without)
-
-
-def _same_unit_letter(a: Run, b: Run, left: Prepared, right: Prepared) -> bool:
-    """Read 3 H as hours, and 12B not as billions, if only one text is in capitals."""
-    if len(a) < len(b):
-        a, b = b, a
-    if len(a) != 2 or len(b) != 1:  # noqa: PLR2004
-        return False
-    one, other = left.unified, right.unified
-    # more than one letter must show that just one text is in capitals
-    cased = one.isupper() != other.isupper() and sum(map(str.isalpha, one)) > _UNIT_LETTERS
-    number, joined = split_quantity(a[0]), split_quantity(b[0])
-    if not (cased or a[1] in _CASELESS) or number is None or joined is None or number[1]:
-        return False
-    readings = [Quantity(number[0] * MONEY_SCALES.get(a[1], 1))]
-    if a[1] in UNITS:
-        readings.append(Quantity(number[0], a[1]).to_base())
-    return joined in readings
 
 
 def _is_acronym(a: Run, b: Run, right: Prepared) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,7 +26,6 @@ from extractbench_nb.core.text.differences import (
     conflict,
     explain,
     explain_block,
-    is_damaged,
     same_value,
     same_values,
 )
@@ -50,7 +49,6 @@ _MIN_SQUASHED = 4
 _MAX_TURNED = 8
 _UNIVERSITY_NAME = 3
 _HOPELESS_RATIO = 70.0
-_UNRELATED_RATIO = 50.0
 
 #: Words beside a dash, and codes beside a slash.
 _JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))|(?<![\w/])([a-z]{2,3})/(?=([a-z]{2,3})(?![\w/]))")
@@ -147,7 +145,6 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
 
 
 def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
-    """Name what differs between texts with equal tokens."""
     if not a.tokens:
         return Verdict(1.0, "punctuation") if a.folded == b.folded else Verdict(0.0, "different")
     if a.unified == b.unified:
@@ -210,19 +207,11 @@ def _hopeless_ratio(a: Prepared, b: Prepared) -> float | None:
     Whatever explains a difference (abbreviation, acronym, initial, reordering) keeps first letters,
     or is in the alias table, or leaves most characters in place.
     """
-    (rows, ours, plain), (others, theirs, other_plain) = a.outline, b.outline
-    if rows and not rows.isdisjoint(others):
+    (rows, ours), (others, theirs) = a.outline, b.outline
+    if not (ours & ~theirs and theirs & ~ours and rows.isdisjoint(others)):
         return None
-    needed = _HOPELESS_RATIO
-    if not (ours & ~theirs and theirs & ~ours):
-        if not (plain and other_plain and a.bag.isdisjoint(b.bag)):
-            return None
-        short, long = (a, b) if len(a.tokens) == 1 else (b, a)
-        if len(short.tokens) == 1 < len(long.tokens) and len(short.tokens[0]) <= len(long.words):
-            return None  # it may be an acronym
-        needed = _UNRELATED_RATIO
     ratio = fuzz.ratio(a.folded, b.folded)
-    return ratio if ratio < needed else None
+    return ratio if ratio < _HOPELESS_RATIO else None
 
 
 def _of_values(x: str, y: str) -> Verdict | None:
@@ -255,7 +244,11 @@ def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     if len(a.tokens) != len(b.tokens) or a.ordered != b.ordered or _has_fixed_order(a):
         return None
     if a.numbers == b.numbers:
-        turned = _is_turned(a.tokens, b.tokens) or _same_segments(a, b)
+        turned = any(
+            max(map(len, (*ours, *theirs)), default=0) <= _MAX_TURNED
+            and _turned(ours) == _turned(theirs)
+            for ours, theirs in (([a.tokens], [b.tokens]), (a.segments, b.segments))
+        )
     else:
         # the words of a part say what its numbers mean: Suite 210, 55 Elm St
         named = (any(len(t) > 1 and t[0] not in "#@" for t in part) for part in a.segments)
@@ -263,23 +256,9 @@ def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     return Verdict(0.95, "token_order") if turned else None
 
 
-def _is_turned(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Say whether a short phrase has only its two halves swapped: Finance Director."""
-    size = len(a)
-    if size != len(b) or size > _MAX_TURNED:
-        return False
-    return any((*a[i:], *a[:i]) == tuple(b) for i in range(size))
-
-
-def _same_segments(a: Prepared, b: Prepared) -> bool:
-    """Say whether two lists have the same parts in any order, each part possibly turned."""
-    rest = list(b.segments)
-    for part in a.segments:
-        i = next((i for i, other in enumerate(rest) if _is_turned(part, other)), None)
-        if i is None:
-            return False
-        del rest[i]
-    return not rest
+def _turned(parts: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Write parts and their halves in one order: Finance Director is Director, Finance."""
+    return sorted(min(part[i:] + part[:i] for i in range(len(part))) for part in parts)
 
 
 def _has_fixed_order(text: Prepared) -> bool:
@@ -292,42 +271,30 @@ def _has_fixed_order(text: Prepared) -> bool:
 
 def _by_blocks(a: Prepared, b: Prepared) -> Verdict:
     """Explain each difference; in long texts, lost last sentences are none."""
-    if max(len(a.tokens), len(b.tokens)) > _MAX_DIFF_TOKENS:
+    sizes = len(a.tokens), len(b.tokens)
+    if max(sizes) > _MAX_DIFF_TOKENS:
         return Verdict(_graded(a, b), "different")
-    min_tokens = min(len(a.tokens), len(b.tokens))
-    is_hopeless = min_tokens >= _TRUNCATION_TOKENS and (
+    is_long = max(sizes) >= SHORT_TOKENS
+    is_hopeless = min(sizes) >= _TRUNCATION_TOKENS and (
         Indel.normalized_similarity(a.tokens, b.tokens) < _COMMON
     )
-    blocks = [Block(a.tokens, b.tokens, 0, 0)] if is_hopeless else _blocks(a, b)
-    is_long = max(len(a.tokens), len(b.tokens)) >= SHORT_TOKENS
     reasons: list[str] = []
     left: list[Block] = []
-    found: str | None = None
+    blocks = [] if is_hopeless else _blocks(a, b)
     for block in blocks:
-        clash = None
-        if is_long and not is_hopeless and found is None:
-            clash = conflict(block.gold, block.predicted)
-        if is_long and left and clash is None:
-            continue  # it fails already, unless a later block says why
-        reason = None if is_hopeless else explain_block(block, len(blocks) == 1, a, b)
-        if reason or (is_long and _is_slight(block, a, b)):
-            reasons.append(reason or "similar")
+        if is_long and left and not conflict(block.gold, block.predicted):
+            continue  # it fails already; another block may say why
+        if reason := explain_block(block, len(blocks) == 1, a, b):
+            reasons.append(reason)
         else:
             left.append(block)
-            found = found or clash
     if not is_long and len(left) > 1 and (moved := _explain_moved(left, a, b)):
         left, reasons = [], [*reasons, moved]
-    if not left:
-        slight = {"typo": 0.9, "similar": 0.85}
-        return Verdict(min(slight.get(reason, 0.95) for reason in reasons), reasons[0])
-    if is_long:
-        score = _score_truncated(a, b)
-        return (
-            Verdict(_graded(a, b), found or "different")
-            if score is None
-            else Verdict(score, "truncated")
-        )
-    found = next((c for c in (conflict(x.gold, x.predicted) for x in left) if c), None)
+    if reasons and not left:
+        return Verdict(0.9 if "typo" in reasons else 0.95, reasons[0])
+    if is_long and (score := _score_truncated(a, b)) is not None:
+        return Verdict(score, "truncated")
+    found = next((c for x in left if (c := conflict(x.gold, x.predicted))), None)
     one, two = a.person, b.person
     if found is None and one and two and (one.marked or two.marked):
         found = "different_name" if same_person(one, two) is False else None
@@ -358,7 +325,6 @@ def _blocks(a: Prepared, b: Prepared) -> list[Block]:
 
 
 def _explain_moved(left: list[Block], a: Prepared, b: Prepared) -> str | None:
-    """Explain tokens that short texts have at different positions."""
     if _has_fixed_order(a) or a.ordered == b.ordered:
         return None
     gold = [t for block in left for t in block.gold]
@@ -370,14 +336,6 @@ def _explain_moved(left: list[Block], a: Prepared, b: Prepared) -> str | None:
     if gold and predicted:
         return explain(gold, predicted, a, b)
     return "token_order" if not gold and not predicted and a.numbers == b.numbers else None
-
-
-def _is_slight(block: Block, a: Prepared, b: Prepared) -> bool:
-    """Say whether the words of a block are one word that is cut or misspelt."""
-    gold, predicted = ("".join(run).replace("#", "") for run in (block.gold, block.predicted))
-    if not (gold.isalpha() or predicted.isalpha()):
-        return False
-    return is_damaged(gold, predicted) and gold in a.text and predicted in b.text
 
 
 def _score_truncated(a: Prepared, b: Prepared) -> float | None:
@@ -392,11 +350,7 @@ def _score_truncated(a: Prepared, b: Prepared) -> float | None:
     beginning = prepare(long.unified[:stop])
     if short.tokens != beginning.tokens:
         blocks = _blocks(short, beginning)
-        if not all(
-            explain_block(block, len(blocks) == 1, short, beginning)
-            or _is_slight(block, short, beginning)
-            for block in blocks
-        ):
+        if not all(explain_block(x, len(blocks) == 1, short, beginning) for x in blocks):
             return None
     share = len(beginning.tokens) / len(long.tokens)
     if share >= _TRUNCATION_KEPT:
@@ -414,7 +368,6 @@ def _graded(a: Prepared, b: Prepared, ratio: float | None = None) -> float:
 
 
 def _compare_huge(gold: str, predicted: str) -> Verdict:
-    """Compare texts too long to align: equal words or a share of common ones."""
     a, b = gold.casefold().split(), predicted.casefold().split()
     if a == b:
         return Verdict(1.0, "case")

@@ -15,7 +15,6 @@ _MAX_LIST = 1_000
 _CLUSTER = (2, 3)
 #: Words of a name with a given name and a surname and nothing else.
 _GIVEN_AND_SURNAME = 2
-_FIRM_ENDINGS = frozenset(suffix for suffix in lexicon.LEGAL_SUFFIXES if len(suffix) > len("co"))
 _TITLES = lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
@@ -49,17 +48,20 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     folded = {word.lower() for word in words}
     if rest and not _TITLES.issuperset(word.lower() for group in rest for word in group):
         words = rest[0] + head + [word for group in rest[1:] for word in group]  # Smith, John
-    untitled = _strip_titles(words)
-    mixed = not all(word.isupper() for word in untitled)
+    untitled = list(words)
+    while len(untitled) > 1 and untitled[0].lower() in lexicon.HONORIFICS:
+        del untitled[0]
+    if len(untitled) > _GIVEN_AND_SURNAME and untitled[-2:] == ["Ph", "D"]:
+        del untitled[-2:]
+    while len(untitled) > _GIVEN_AND_SURNAME and untitled[-1].lower() in lexicon.DEGREES:
+        del untitled[-1]
+    mixed = not all(map(str.isupper, untitled))
     names: list[str] = []
     for word in untitled:
-        name = word.casefold()
-        if name in _FIRM_ENDINGS:
-            return None
-        if name not in lexicon.GENERATIONS:
+        if word.lower() not in lexicon.GENERATIONS:
             # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
             is_cluster = mixed and len(word) in _CLUSTER and word.isupper()
-            names += name if is_cluster and _VOWELS.isdisjoint(word) else [name]
+            names += word.lower() if is_cluster and _VOWELS.isdisjoint(word) else [word.casefold()]
     if not names:
         return None
     marked = bool(rest) or len(untitled) < len(words) or 1 in map(len, names)
@@ -70,7 +72,6 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
 
 
 def _name_groups(text: str) -> list[list[str]] | None:
-    """Split a text at commas and each part into words; None if it cannot be a person's name."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES):
         return None
@@ -85,17 +86,6 @@ def _name_groups(text: str) -> list[list[str]] | None:
         if words:
             groups.append(words)
     return groups
-
-
-def _strip_titles(words: list[str]) -> list[str]:
-    start, end = 0, len(words)
-    while start < end - 1 and words[start].lower() in lexicon.HONORIFICS:
-        start += 1
-    while end - 1 > start + 1 and words[end - 1].lower() in lexicon.DEGREES:
-        end -= 1
-    return words[
-        start : end - 2 if words[end - 2 : end] == ["Ph", "D"] and end - 2 > start else end
-    ]
 
 
 def read_people(text: str) -> tuple[Person, ...]:

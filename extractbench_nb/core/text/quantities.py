@@ -43,27 +43,14 @@ CURRENCIES: dict[str, str] = {
 CODES_IN_CAPITALS = frozenset(" ".join(DATA["codes_in_capitals"]).split())
 #: Base unit, factor and names of each unit.
 _UNIT_ROWS: list[tuple[str, float, str]] = DATA["units"]
-# Units whose letters mean something else in another case; in any other case they are read as above.
-_SMALL = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "μ": 1e-6, "m": 1e-3}
-_LARGE = {"k": 1e3, "M": 1e6, "G": 1e9}
-_SYMBOLS = {"A": "amp", "J": "joule", "V": "v", "W": "w", "Pa": "pa", "Hz": "hz", "N": "newton",
-            "Ω": "ohm"}  # fmt: skip
-CASED_UNITS = {
-    **{p + s: (base, f) for s, base in _SYMBOLS.items() for p, f in (_SMALL | _LARGE).items()},
-    **{p + s: (b, f) for s, b in (("M", "molar"), ("S", "siemens")) for p, f in _SMALL.items()},
-    "Mg": ("kg", 1e3), "Mm": ("m", 1e6), "Mb": ("bit", 1e6), "Gb": ("bit", 1e9),
-    "kb": ("bit", 1e3), "kB": ("byte", 1e3), "KB": ("byte", 1e3), "kBps": ("byteps", 1e3),
-    "MBps": ("byteps", 1e6), "GBps": ("byteps", 1e9),
-}  # fmt: skip
+#: Units whose letters mean something else in another case; in any other they are read as above.
+CASED_UNITS: dict[str, tuple[str, float]] = {
+    name: (base, factor) for base, factor, names in DATA["cased_units"] for name in names.split()
+}
 UNIT_NAMES = tuple(tuple(names.split()) for base, _, names in _UNIT_ROWS if base != "ord")
 UNITS = {name: (base, factor) for base, factor, names in _UNIT_ROWS for name in names.split()}
-UNITS |= CASED_UNITS
 MONEY = frozenset((*CURRENCIES.values(), *map(str.lower, CODES_IN_CAPITALS)))
-UNITS |= {code: (code, 1.0) for code in MONEY} | {
-    "": ("", 1.0),
-    "ord": ("ord", 1.0),
-    "mm": ("m", 1e-3),
-}
+UNITS |= CASED_UNITS | {code: (code, 1.0) for code in ("", "ord", *MONEY)} | {"mm": ("m", 1e-3)}
 #: Units in two cases that mean something else in capitals or in small letters: mW, nM, Gb.
 TWO_CASED_UNITS = frozenset(
     written
@@ -77,9 +64,6 @@ _POINTED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 VALUE_WORDS = frozenset(
     (*SMALL_NUMBERS, *ORDINALS, *WORD_SCALES, *CURRENCIES, *map(str.lower, CODES_IN_CAPITALS))
 )
-
-
-_JOINING = frozenset(("and", "to", "TO", "To"))
 _MAX_NUMBER_WORDS = 40
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 
@@ -95,8 +79,7 @@ _NUMBER = "|".join(
         r"\d{1,3}(?:'\d{3})+(?:\.\d+)?(?!\d)",
         r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)",
         r"\d{1,3}(?:\.\d{3})+,\d+(?!\d)",
-        r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)",
-        r"\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?(?![\d,])",
+        r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?(?![\d,])",
         r"[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d\d)?(?!\d| \d|[-.,:]\d)",
         r"\d+(?:\.\d+){2,}",
         r"\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)",
@@ -121,6 +104,7 @@ _COMPOUND_GAPS = frozenset((" ", "", ". ", " and ", ", "))
 _COMPOUND_BASES = frozenset(("s", "month", "m", "kg"))
 _ATTACHED_SCALES = frozenset("kKMB")
 _PUNCTUATION = "\"'()[].,;:?!"
+_AROUND_NUMBER = " ,;:()[]?!"
 _INNER_MARKS = str.maketrans("", "", "'.&")
 _EXACT_DIGITS = 15
 _TWO_DIGIT_PIVOT = 70
@@ -205,50 +189,293 @@ def _with_unit_words(text: str) -> str:
 def read_tokens(text: str, dates: Sequence[Token] = ()) -> list[Token]:
     """Split a text, in which units have one word, into words and quantities around its dates."""
     pieces: list[Token] = []
+    values: list[int] = []  # the pieces that may begin a value, or end what came before
     position = 0
     for date in dates:
-        _split(text[position : date.start], position, pieces)
+        _split(text[position : date.start], position, pieces, values)
+        values.append(len(pieces))
         pieces.append(date)
         position = date.end
-    has_values = _split(text[position:] if dates else text, position, pieces)
-    return _Reader(text, pieces).read() if has_values or dates else pieces
+    _split(text[position:] if dates else text, position, pieces, values)
+    return _Reader(text, pieces).read(values) if values else pieces
 
 
-def _split(text: str, offset: int, pieces: list[Token]) -> bool:
-    """Cut a stretch of a text, which begins at `offset`; say whether it may have a value."""
+def _split(text: str, offset: int, pieces: list[Token], values: list[int]) -> None:
+    """Cut a stretch of a text, which begins at `offset`, into pieces."""
     # Most words stand between spaces and punctuation marks and are taken as they are; the pattern
     # reads the stretches between them. Nothing but numbers and degrees has a space within, and the
     # words beside a number do not belong to it.
-    start, unread, has_values = 0, -1, False
+    start, unread = 0, -1
     for chunk in text.split(" ") if "°" not in text else [text]:
-        word = chunk.strip(_PUNCTUATION)
-        if word.isalpha():
+        is_bare = chunk.isalpha()
+        word = chunk if is_bare else chunk.strip(_PUNCTUATION)
+        if is_bare or word.isalpha():
             if unread >= 0:
-                _cut(text, unread, start, offset, pieces)
-                unread, has_values = -1, True
+                _cut(text, unread, start, offset, pieces, values)
+                unread = -1
             first = offset + start
-            if len(word) < len(chunk):
+            if not is_bare:
                 first += chunk.index(word)
-            has_values = has_values or word.lower() in VALUE_WORDS
+            if word.lower() in VALUE_WORDS:
+                values.append(len(pieces))
             # twice as fast as Token(...), which matters for each word of a text
-            pieces.append(tuple.__new__(Token, (word, first, first + len(word), "word", None)))
+            pieces.append(_new(Token, (word, first, first + len(word), "word", None)))
         elif unread < 0:
             unread = start
         start += len(chunk) + 1
     if unread >= 0:
-        _cut(text, unread, len(text), offset, pieces)
-    return has_values or unread >= 0
+        _cut(text, unread, len(text), offset, pieces, values)
 
 
-def _cut(text: str, start: int, end: int, offset: int, pieces: list[Token]) -> None:
+def _cut(
+    text: str, start: int, end: int, offset: int, pieces: list[Token], values: list[int]
+) -> None:
     """Cut words, numbers and signs out of a part of a stretch."""
+    number = text[start:end].strip(_AROUND_NUMBER).rstrip(".")
+    if number.isdecimal():  # most numbers stand alone
+        first = text.index(number, start) + offset
+        values.append(len(pieces))
+        pieces.append(_new(Token, (number, first, first + len(number), "number", None)))
+        return
     for match in _TOKEN.finditer(text, start, end):
         kind, piece = match.lastgroup or "", match[0]
-        if kind != "number" and not piece.isalpha() and kind != "sign":
-            piece = piece.translate(_INNER_MARKS)
         first, last = match.span()
-        pieces.append(tuple.__new__(Token, (piece, first + offset, last + offset, kind, None)))
+        if kind in ("word", "dotted"):
+            if not piece.isalpha():
+                piece = piece.translate(_INNER_MARKS)
+            if piece.lower() in VALUE_WORDS:
+                values.append(len(pieces))
+        else:
+            values.append(len(pieces))
+        pieces.append(_new(Token, (piece, first + offset, last + offset, kind, None)))
 
+
+_new = tuple.__new__
+
+
+class _Reader:
+    """Joins each number of a text with the sign, currency, scale and unit around it."""
+
+    def __init__(self, text: str, pieces: list[Token]) -> None:
+        self.text, self.pieces = text, pieces
+        self.at = 0  # the next piece
+
+    def read(self, values: Sequence[int]) -> list[Token]:
+        """Read all tokens; at `values` are pieces that are more than words."""
+        out: list[Token] = []
+        for i in values:
+            if i < self.at:
+                continue
+            out += self.pieces[self.at : i]
+            self.at = i
+            token = self._value()
+            # only a number before this one, perhaps behind "and" or "to", can belong to it
+            if token[4] and out and (out[-1][4] or out[-1][0].lower() in ("and", "to")):
+                self._join(out, token)
+            else:
+                out.append(token)
+        return out + self.pieces[self.at :] if self.at < len(self.pieces) else out
+
+    def _gap(self, i: int) -> str:
+        """Return the text between a piece and the one before it; ``.`` after the last piece."""
+        return self.text[self.pieces[i - 1][2] : self.pieces[i][1]] if i < len(self.pieces) else "."
+
+    def _currency(self, i: int) -> str:
+        """Return the currency whose sign or code a piece is; empty if it is neither."""
+        if i >= len(self.pieces):
+            return ""
+        written, _, _, kind, _ = self.pieces[i]
+        if kind == "sign":
+            return CURRENCY_SIGNS.get(written, "")
+        if kind != "word" or len(written) != len("usd"):
+            return ""
+        code = written.lower()
+        return code if written in CODES_IN_CAPITALS else CURRENCIES.get(code, "")
+
+    def _value(self) -> Token:
+        """Read the piece at the cursor with the pieces that belong to it."""
+        start, token = self.at, self.pieces[self.at]
+        if token[3] == "number":
+            return self._amount(start, start, "")
+        self.at = amount = start + 1
+        if currency := self._currency(start):
+            doubled = token.kind == "word" and self._gap(amount) in ("", " ")  # USD $5
+            if doubled and self.pieces[amount].kind == "sign" and self._currency(amount):
+                amount += 1
+            if self._gap(amount) in _CURRENCY_GAPS and self.pieces[amount].kind == "number":
+                return self._amount(start, amount, currency)
+        return self._number_words(start) if token.kind == "word" else token
+
+    def _amount(self, start: int, i: int, currency: str) -> Token:
+        """Read the number at `i`, whose currency is at `start`."""
+        number, first = self.pieces[i], self.pieces[start][1]
+        value = _literal(number[0])
+        self.at = i + 1
+        marks = self.text[max(0, first - 2) : number[1]]
+        if "-" in marks or "(" in marks:
+            before = marks[-2:].rstrip()[-1:]
+            opening = self.text[max(0, first - 2) : first].rstrip()[-1:] if start < i else before
+            is_signed = "-" in (before, opening) and self._is_minus(start if opening == "-" else i)
+            if value is None:
+                return number._replace(text="-" + number.text) if is_signed else number
+            if is_signed or ("(" in (before, opening) and self._is_in_parentheses(start, i)):
+                value = -value
+        elif value is None:
+            return number
+        token = self._with_unit(start, value, currency)
+        unit = token[4].unit if token[4] and not currency and self.at == i + 2 else ""
+        if unit in _CONTINENTAL and _POINTED.fullmatch(number.text):  # 2.500 €
+            token = token._replace(quantity=Quantity(value * 1_000, unit))
+        return token
+
+    def _is_minus(self, i: int) -> bool:
+        """Say whether the dash before piece `i` is a minus and not a hyphen or a range."""
+        start = self.pieces[i].start
+        dash = self.text.rfind("-", 0, start)
+        if dash == 0:
+            return True
+        if start - dash > 1 and i > 0:  # "up - 5": a space after the dash
+            return False
+        before = self.text[dash - 1]
+        if before.isalnum() or before in ")-":
+            return False
+        previous = self.pieces[i - 1]
+        return not (before == " " and i and previous.kind == "number" and previous.end == dash - 1)
+
+    def _is_in_parentheses(self, start: int, i: int) -> bool:
+        """Say whether parentheses make the number at `i` negative: an amount, or the whole text."""
+        number = self.pieces[i]
+        if not self.text[number.end : number.end + 3].lstrip(" %").startswith(")"):
+            return False
+        if start < i or [piece.text for piece in self.pieces[1:]] in ([], ["%"]):
+            return True
+        return not number.text.isdigit() and (i == 0 or self.text.startswith(")", number.end))
+
+    def _number_words(self, start: int) -> Token:
+        """Read a run of number words: ``one hundred and twenty``, ``twenty-fifth``."""
+        words = [piece.text.lower() for piece in self.pieces[start : start + _MAX_NUMBER_WORDS]]
+        total, current, end, unit = 0, 0, 0, ""
+        for j, word in enumerate(words):
+            number = SMALL_NUMBERS.get(word, ORDINALS.get(word))
+            tens = current % 100
+            room = 100 if tens == 0 else 10 if tens in WHOLE_TENS else 0
+            if number is not None and (current == 0 or 0 < number < room):  # twenty + five
+                current += number
+                if word in ORDINALS:
+                    unit, end = "ord", j + 1
+                    break
+            elif word in WORD_SCALES and j > 0:
+                scaled = max(current, 1) * WORD_SCALES[word]
+                total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
+            elif not (  # one hundred and twenty
+                word == "and"
+                and 0 < j < len(words) - 1
+                and words[j - 1] in WORD_SCALES
+                and words[j + 1] in SMALL_NUMBERS
+            ):
+                break
+            end = j + 1
+        if end == 0:
+            return self.pieces[start]
+        self.at = start + end
+        return self._with_unit(start, float(total + current), unit)
+
+    def _with_unit(self, start: int, value: float, unit: str) -> Token:
+        """Multiply by the scale words that follow, and read the unit or currency."""
+        first = self.pieces[start][1]
+        before = self.text[max(0, first - 2) : first].removesuffix("-")[-1:]
+        while unit != "ord" and (gap := self._gap(self.at)) in _ATTACHING_GAPS:
+            following = self.pieces[self.at]
+            written, kind = following.text, following.kind
+            # the g of KH-1736g is not grams
+            if kind == "number" or (not gap and before.isalpha() and before not in "xX"):
+                break
+            is_before = kind == "sign" and written != "%" and self._gap(self.at + 1) == ""
+            if is_before and self.pieces[self.at + 1].kind == "number":
+                break  # 5 $6: the sign is the next number's
+            word = written.lower()
+            is_scale = not gap and written in _ATTACHED_SCALES
+            is_money = bool(unit or is_scale or self._currency(self.at + 1))
+            scale = None if word == "mm" and not is_money else SCALES.get(word)
+            if scale is None and is_money:
+                scale = MONEY_SCALES.get(word)
+            if scale and unit != "%":
+                value *= scale
+            elif not unit and (found := self._unit(following, not gap)):
+                unit = found
+            elif not (unit in MONEY and self._currency(self.at) == unit):
+                break
+            self.at += 1
+            if unit and unit not in MONEY:
+                break
+        end = self.pieces[self.at - 1][2]
+        quantity = _new(Quantity, (value, unit))
+        return _new(Token, (self.text[first:end], first, end, "number", quantity))
+
+    def _unit(self, token: Token, is_attached: bool) -> str:
+        written = token.text
+        if written in CASED_UNITS:
+            return written
+        word = written.lower()
+        if word == "in" and self.text[token.end : token.end + 1] in ("", "."):
+            return "inch"
+        if word in _ORDINAL_ENDINGS:
+            return "ord" if is_attached else ""
+        if written in CODES_IN_CAPITALS or word in CURRENCIES or word in CURRENCY_SIGNS:
+            return CURRENCIES.get(word) or CURRENCY_SIGNS.get(word) or word
+        word = word.replace(" ", "")  # ° C
+        if word in UNITS and (len(word) > 1 or not written.isupper() or word == "l"):
+            return word
+        return ""
+
+    def _join(self, out: list[Token], token: Token) -> None:
+        """Add a quantity to `out`; it may belong to the quantity before it."""
+        word = "" if out[-1][4] else out[-1][0].lower()
+        i = -2 if word and len(out) > 1 else -1
+        before, (value, unit) = out[i], token.quantity or Quantity(0.0)
+        if before.quantity:
+            large, large_unit = before.quantity
+            gap = self.text[before.end : token.start]
+            if gap == " (" and large_unit in ("", unit) and abs(large) == abs(value):
+                # said twice: five (5) years, ten dollars ($10)
+                token = token._replace(start=before.start, quantity=Quantity(large, unit))
+                del out[i:]
+            elif gap in _COMPOUND_GAPS and UNITS[unit][0] in _COMPOUND_BASES:  # 2 min 5 s
+                (base, factor), (small_base, small_factor) = UNITS[large_unit], UNITS[unit]
+                is_whole = base == small_base and large.is_integer()
+                if is_whole and 0 <= value * small_factor < factor:
+                    quantity = Quantity(large * factor / small_factor + value, unit)
+                    text = self.text[before.start : token.end]
+                    token = Token(text, before.start, token.end, "number", quantity)
+                    del out[i:]
+            elif not large_unit and unit not in ("", "ord") and gap.strip().lower() in ("-", "to"):
+                # a range has one unit: 10-15%, 5 to 10 km
+                out[i] = before._replace(quantity=Quantity(large, unit))
+        out.append(token)
+
+
+def _literal(text: str) -> float | None:
+    """Read digits with separators; None for versions, clock times and very long digit strings."""
+    if text.isdecimal():
+        return float(text) if len(text) <= _EXACT_DIGITS else None
+    if text.startswith("'"):
+        short = int(text[1:])
+        return float(short + (1900 if short >= _TWO_DIGIT_PIVOT else 2000))
+    if "/" in text:
+        *whole, numerator, denominator = map(int, re.split("[ /]", text))
+        return sum(whole) + numerator / denominator
+    text = text.replace(" ", "").replace("'", "")
+    if _THOUSANDS_COMMA.fullmatch(text):
+        text = text.replace(",", "")
+    elif _THOUSANDS_DOT.fullmatch(text):
+        text = text.replace(".", "").replace(",", ".")
+    text = text.replace(",", ".")
+    if ":" in text or text.count(".") > 1 or len(text) > _EXACT_DIGITS:
+        return None
+    return float(text)
+
+
+# --- texts of one number ------------------------------------------------------------------------
 
 _NUMBER_WORDS = {number: word for word, number in SMALL_NUMBERS.items()}
 _HUNDRED = 100
@@ -339,255 +566,3 @@ _MAX_QUANTITY_TEXT = 200
 _BEFORE_NUMBER = re.compile(r"""[\s("']*[-+]?[\s(]*""")
 #: ``5,-`` is a whole amount of money.
 _AFTER_NUMBER = re.compile(r"""(?:[.,]-)?[\s)"'.°]*""")
-
-
-class _Reader:
-    """Joins each number of a text with the sign, currency, scale and unit around it."""
-
-    def __init__(self, text: str, pieces: Sequence[Token]) -> None:
-        self.text, self.pieces = text, pieces
-        self.at = 0  # the next piece
-        self.out: list[Token] = []
-
-    def read(self) -> list[Token]:
-        """Read all tokens."""
-        out, pieces, size = self.out, self.pieces, len(self.pieces)
-        while self.at < size:
-            token = pieces[self.at]
-            if token[3] == "word" and token[0].lower() not in VALUE_WORDS:
-                self.at += 1
-                out.append(token)
-                continue
-            token = self._next()
-            before = out[-1] if out else None
-            # only a number before this one, perhaps behind "and" or "to", can belong to it
-            if token[4] is None or before is None or not (before[4] or before[0] in _JOINING):
-                out.append(token)
-            elif (repeated := self._repeated(before, token)) is not None:
-                out[-1] = repeated
-            else:
-                last = -2 if len(out) > 1 and before[0] == "and" else -1
-                joined = self._compound(out[last], token)
-                if joined is not None:
-                    out[last:] = [joined]
-                else:
-                    self._share_unit(token)
-                    out.append(token)
-        return out
-
-    def _gap(self, i: int) -> str:
-        """Return the text between a piece and the one before it; ``.`` after the last piece."""
-        return self.text[self.pieces[i - 1][2] : self.pieces[i][1]] if i < len(self.pieces) else "."
-
-    def _currency(self, i: int) -> str:
-        """Return the currency whose sign or code a piece is; empty if it is neither."""
-        if i >= len(self.pieces):
-            return ""
-        written, _, _, kind, _ = self.pieces[i]
-        if kind == "sign":
-            return CURRENCY_SIGNS.get(written, "")
-        if kind != "word" or len(written) != len("usd"):
-            return ""
-        code = written.lower()
-        return code if written in CODES_IN_CAPITALS else CURRENCIES.get(code, "")
-
-    def _next(self) -> Token:
-        """Read the piece at the cursor with the pieces that belong to it."""
-        start, token = self.at, self.pieces[self.at]
-        if token[3] == "number":
-            return self._amount(start, start, "")
-        self.at = amount = start + 1
-        if currency := self._currency(start):
-            doubled = token.kind == "word" and self._gap(amount) in ("", " ")  # USD $5
-            if doubled and self.pieces[amount].kind == "sign" and self._currency(amount):
-                amount += 1
-            if self._gap(amount) in _CURRENCY_GAPS and self.pieces[amount].kind == "number":
-                return self._amount(start, amount, currency)
-        return self._number_words(start) if token.kind == "word" else token
-
-    def _amount(self, start: int, i: int, currency: str) -> Token:
-        """Read the number at `i`, whose currency is at `start`."""
-        number = self.pieces[i]
-        value = _literal(number.text)
-        self.at = i + 1
-        before = self.text[max(0, number.start - 2) : number.start].rstrip()[-1:]
-        first = self.pieces[start].start
-        opening = self.text[max(0, first - 2) : first].rstrip()[-1:] if start < i else before
-        is_signed = "-" in (before, opening) and self._is_minus(start if opening == "-" else i)
-        if value is None:
-            return number._replace(text="-" + number.text) if is_signed else number
-        if is_signed or ("(" in (before, opening) and self._is_in_parentheses(start, i)):
-            value = -value
-        token = self._with_unit(start, value, currency)
-        quantity = token.quantity
-        if not currency and self.at == i + 2 and quantity and quantity.unit in _CONTINENTAL:  # noqa: SIM102
-            if _POINTED.fullmatch(number.text):  # 2.500 €: the sign behind tells it is thousands
-                token = token._replace(quantity=quantity._replace(value=quantity.value * 1_000))
-        return token
-
-    def _is_minus(self, i: int) -> bool:
-        """Say whether the dash before piece `i` is a minus and not a hyphen or a range."""
-        start = self.pieces[i].start
-        dash = self.text.rfind("-", 0, start)
-        if dash == 0:
-            return True
-        if start - dash > 1 and i > 0:  # "up - 5": a space after the dash
-            return False
-        before = self.text[dash - 1]
-        if before.isalnum() or before in ")-":
-            return False
-        previous = self.pieces[i - 1]
-        return not (before == " " and i and previous.kind == "number" and previous.end == dash - 1)
-
-    def _is_in_parentheses(self, start: int, i: int) -> bool:
-        """Say whether parentheses make the number at `i` negative: an amount, or the whole text."""
-        number = self.pieces[i]
-        if not self.text[number.end : number.end + 3].lstrip(" %").startswith(")"):
-            return False
-        if start < i or [piece.text for piece in self.pieces[1:]] in ([], ["%"]):
-            return True
-        return not number.text.isdigit() and (i == 0 or self.text.startswith(")", number.end))
-
-    def _number_words(self, start: int) -> Token:
-        """Read a run of number words: ``one hundred and twenty``, ``twenty-fifth``."""
-        words = [piece.text.lower() for piece in self.pieces[start : start + _MAX_NUMBER_WORDS]]
-        total, current, end, unit = 0, 0, 0, ""
-        for j, word in enumerate(words):
-            if word in SMALL_NUMBERS and _extends(current, SMALL_NUMBERS[word], j > 0):
-                current += SMALL_NUMBERS[word]
-            elif word in WORD_SCALES and j > 0:
-                scaled = max(current, 1) * WORD_SCALES[word]
-                total, current = (total, scaled) if word == "hundred" else (total + scaled, 0)
-            elif word in ORDINALS and _extends(current, ORDINALS[word], j > 0):
-                current, unit, end = current + ORDINALS[word], "ord", j + 1
-                break
-            elif not (  # one hundred and twenty
-                word == "and"
-                and 0 < j < len(words) - 1
-                and words[j - 1] in WORD_SCALES
-                and words[j + 1] in SMALL_NUMBERS
-            ):
-                break
-            end = j + 1
-        if end == 0:
-            return self.pieces[start]
-        self.at = start + end
-        if unit:
-            return self._joined(start, Quantity(float(total + current), unit))
-        return self._with_unit(start, float(total + current), "")
-
-    def _with_unit(self, start: int, value: float, unit: str) -> Token:
-        """Multiply by the scale words that follow, and read the unit or currency."""
-        first = self.pieces[start].start
-        while (gap := self._gap(self.at)) in _ATTACHING_GAPS:
-            following = self.pieces[self.at]
-            written, kind = following.text, following.kind
-            if kind == "number" or (not gap and self._is_in_code(first)):
-                break
-            is_before = kind == "sign" and written != "%" and self._gap(self.at + 1) == ""
-            if is_before and self.pieces[self.at + 1].kind == "number":
-                break  # 5 $6: the sign is the next number's
-            word = written.lower()
-            is_scale = not gap and written in _ATTACHED_SCALES
-            is_money = bool(unit or is_scale or self._currency(self.at + 1))
-            scale = None if word == "mm" and not is_money else SCALES.get(word)
-            if scale is None and is_money:
-                scale = MONEY_SCALES.get(word)
-            if scale and unit != "%":
-                value *= scale
-            elif not unit and (found := self._unit(following, not gap)):
-                unit = found
-            elif not (unit in MONEY and self._currency(self.at) == unit):
-                break
-            self.at += 1
-            if unit and unit not in MONEY:
-                break
-        return self._joined(start, Quantity(value, unit))
-
-    def _is_in_code(self, start: int) -> bool:
-        """Say whether a number is part of a code: the g of KH-1736g is not grams."""
-        before = self.text[max(0, start - 2) : start].removesuffix("-")[-1:]
-        return before.isalpha() and before not in "xX"
-
-    def _joined(self, start: int, quantity: Quantity) -> Token:
-        """Join the pieces from `start` to the cursor."""
-        first, end = self.pieces[start].start, self.pieces[self.at - 1].end
-        return Token(self.text[first:end], first, end, "number", quantity)
-
-    def _unit(self, token: Token, is_attached: bool) -> str:
-        written = token.text
-        if written in CASED_UNITS:
-            return written
-        word = written.lower().replace(" ", "")
-        if word == "in" and self.text[token.end : token.end + 1] in ("", "."):
-            return "inch"
-        if word in _ORDINAL_ENDINGS:
-            return "ord" if is_attached else ""
-        if written in CODES_IN_CAPITALS or word in CURRENCIES or word in CURRENCY_SIGNS:
-            return CURRENCIES.get(word) or CURRENCY_SIGNS.get(word) or word
-        if word in UNITS and (len(word) > 1 or not word.isalpha() or not written.isupper()):
-            return word
-        return ""
-
-    def _repeated(self, before: Token, token: Token) -> Token | None:
-        """Join a number with its repetition in parentheses: five (5) years, ten dollars ($10)."""
-        one, two = before.quantity, token.quantity
-        if one is None or two is None or self.text[before.end : token.start] != " (":
-            return None
-        if one.unit not in ("", two.unit) or abs(one.value) != abs(two.value):
-            return None
-        return token._replace(start=before.start, quantity=Quantity(one.value, two.unit))
-
-    def _compound(self, before: Token, token: Token) -> Token | None:
-        """Join two parts of one measure, the smaller unit after the larger: 2 min 5 s."""
-        large, small = before.quantity, token.quantity
-        if large is None or small is None:
-            return None
-        (base, factor), (small_base, small_factor) = UNITS[large.unit], UNITS[small.unit]
-        if base != small_base or base not in _COMPOUND_BASES or not large.value.is_integer():
-            return None
-        gap = self.text[before.end : token.start]
-        if gap not in _COMPOUND_GAPS or not 0 <= small.value * small_factor < factor:
-            return None
-        quantity = Quantity(large.value * factor / small_factor + small.value, small.unit)
-        text = self.text[before.start : token.end]
-        return Token(text, before.start, token.end, "number", quantity)
-
-    def _share_unit(self, token: Token) -> None:
-        """Give the start of a range the unit of its end: 10-15%, 5 to 10 km."""
-        i = -2 if len(self.out) > 1 and self.out[-1].text.lower() == "to" else -1
-        start, end = self.out[i], token.quantity
-        if start.quantity is None or start.quantity.unit or end is None or end.unit in ("", "ord"):
-            return
-        if self.text[start.end : token.start].strip().lower() in ("-", "to"):
-            self.out[i] = start._replace(quantity=start.quantity._replace(unit=end.unit))
-
-
-def _extends(current: int, value: int, started: bool) -> bool:
-    """Say whether `value` may follow `current` in one number: twenty + five, hundred + twelve."""
-    if not started or current == 0:
-        return True
-    tens = current % 100
-    room = 100 if tens == 0 else 10 if tens in WHOLE_TENS else 0
-    return 0 < value < room
-
-
-def _literal(text: str) -> float | None:
-    """Read digits with separators; None for versions, clock times and very long digit strings."""
-    if text.isdecimal():
-        return float(text) if len(text) <= _EXACT_DIGITS else None
-    if text.startswith("'"):
-        short = int(text[1:])
-        return float(short + (1900 if short >= _TWO_DIGIT_PIVOT else 2000))
-    if "/" in text:
-        *whole, numerator, denominator = map(int, re.split("[ /]", text))
-        return sum(whole) + numerator / denominator
-    text = text.replace(" ", "").replace("'", "")
-    if _THOUSANDS_COMMA.fullmatch(text):
-        text = text.replace(",", "")
-    elif _THOUSANDS_DOT.fullmatch(text):
-        text = text.replace(".", "").replace(",", ".")
-    text = text.replace(",", ".")
-    if ":" in text or text.count(".") > 1 or len(text) > _EXACT_DIGITS:
-        return None
-    return float(text)

@@ -13,17 +13,16 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.dates import Date, date_of
+from extractbench_nb.core.text.dates import MONTHS, Date, date_of, find_dates, parse_date
 from extractbench_nb.core.text.people import Person, read_people, read_person
 from extractbench_nb.core.text.quantities import (
     CURRENCY_SIGNS,
     TWO_CASED_UNITS,
     VALUE_WORDS,
-    Quantity,
     Token,
     read_tokens,
 )
-from extractbench_nb.core.text.rewording import reword
+from extractbench_nb.core.text.rewording import reword, words_of
 from extractbench_nb.support.folding import fold, unify
 
 # Addresses, in which each character counts; a host without a scheme by its ending.
@@ -46,12 +45,14 @@ _ID_ADDRESS = re.compile(
 )
 _ADDRESS_SIGN = "\u2180"  # not a letter, and in no name
 SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
-_MAX_CAPITALS = 6
 MAX_LENGTH = 40_000
 
 # Half of all values with digits; rewording does not change them. 20240305 is a date.
-_PLAIN_NUMBER = re.compile(r"(?!(?:19|20)\d{6}\Z)\d{1,12}(?:\.\d{1,2})?", re.ASCII)
-_PLAIN_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_PLAIN_NUMBER = re.compile(r"(?!(?:19|20)\d{6}\Z)(?:0|[1-9]\d{0,11})(?:\.\d{1,2})?", re.ASCII)
+_PLAIN_DATE = re.compile(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", re.ASCII)
+_MONTHS = frozenset(name.encode() for name in MONTHS)
+_DOTTED = re.compile(r"[^\W\d_]+\.")
+_CAPITALS = re.compile(r"(?<!\w)[A-Z]{2,6}(?!\w)")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)")
 _WHOLE_DIGITS = 1e15
 _DECIMAL = re.compile(r"\d+\.\d+")
@@ -65,6 +66,8 @@ _TRANSLITERATED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ø": "oe", "Ø": "Oe",
      "å": "aa", "Å": "Aa"}
 )  # fmt: skip
+#: What is not read in small letters: signs of currencies, and units whose case counts.
+_CASED = TWO_CASED_UNITS | CURRENCY_SIGNS.keys()
 _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
 _LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
 _CODE_BEFORE = re.compile(r"(?:[A-Za-z]-?|\d-\d{1,4}-)$")
@@ -81,44 +84,28 @@ class Prepared:
         self.raw = raw
         self.unified = unify(raw if raw.isascii() else _RAISED.sub(r"\1^", raw))
         self.folded = self.unified.casefold()
-        without, addresses = _take_addresses(self.unified)
-        text, found = _read(without)
-        self.text = text
-        shouting, has_periods = self.unified.isupper(), "." in text
-        synonyms, stop_words = lexicon.SYNONYMS, lexicon.STOP_WORDS
-        words: list[str] = []
-        tokens, dotted, capitals = [], [], []
-        for token in found:
-            written, _, end, kind, _ = token
-            if kind == "word":
-                word = written.casefold()
-                word = synonyms.get(word, word)
-                if addresses and word == _ADDRESS_SIGN:
-                    word = "=" + addresses.pop(0)
-                elif written in TWO_CASED_UNITS and text[end : end + 1] != "-":
-                    word = "=" + written
-            elif kind == "number":
-                word = _number(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
-            elif kind == "date":
-                word = written
-            else:
-                word = written.casefold()
-                word = CURRENCY_SIGNS.get(written) or synonyms.get(word, word)
-            words.append(word)
-            if word not in stop_words or not _is_stop(word, token, text, shouting):
-                tokens.append(word)
-            if has_periods and text[end : end + 1] == ".":
-                dotted.append(word)
-            if not shouting and written.isupper() and 1 < len(written) <= _MAX_CAPITALS:
-                capitals.append(word)
-        self.words = tuple(words)
-        #: Without stop words, unless nothing would be left.
-        self.tokens = tuple(tokens) or self.words
+        if _PLAIN_NUMBER.fullmatch(self.unified):
+            self.text = self.unified
+            self.words: tuple[str, ...] = (_value_token(float(self.unified), ""),)
+            self.tokens: tuple[str, ...] = self.words
+        else:
+            without, addresses = _take_addresses(self.unified)
+            self.text, found = _read(without)
+            is_shouting = self.unified.isupper()
+            self.words, self.tokens = _canonical(self.text, found, addresses, is_shouting)
         self.bag = frozenset(self.tokens)
-        #: Words that a period follows.
-        self.dotted = frozenset(dotted)
-        #: Short words written in capitals only, in a text that has small letters too.
-        self.capitals = frozenset(capitals)
+
+    @cached_property
+    def dotted(self) -> frozenset[str]:
+        """Words that a period follows."""
+        words = (word[:-1].casefold() for word in _DOTTED.findall(self.text))
+        return frozenset(lexicon.SYNONYMS.get(word, word) for word in words)
+
+    @cached_property
+    def capitals(self) -> frozenset[str]:
+        """Short words written in capitals only, in a text that has small letters too."""
+        words = () if self.unified.isupper() else _CAPITALS.findall(self.text)
+        return frozenset(word.casefold() for word in words)
 
     @cached_property
     def squashed(self) -> str:
@@ -158,10 +145,11 @@ class Prepared:
         return tuple(part for part in parts if part)
 
     @cached_property
-    def outline(self) -> tuple[frozenset[int], int, bool]:
-        """Alias rows that name a part of a short text; first letters of the tokens that must be
-        matched, as a bit mask; and whether no word is abbreviated (an initial, or with a period).
-        """  # noqa: D205
+    def outline(self) -> tuple[frozenset[int], int]:
+        """Alias rows that name a part of a short text, and a bit mask of first letters.
+
+        The letters are those of tokens that the other text must match.
+        """
         found: set[int] = set()
         if len(self.tokens) <= _MAX_ALIAS_TEXT:
             lengths = _alias_lengths()
@@ -171,8 +159,7 @@ class Prepared:
         mask = 0
         for letter in {token[0] for token in self.bag - _OPTIONAL}:
             mask |= 1 << (ord(letter) & 63)
-        is_plain = not self.dotted and 1 not in map(len, self.bag)
-        return frozenset(found) if found else _NONE, mask, is_plain
+        return frozenset(found), mask
 
     @cached_property
     def person(self) -> Person | None:
@@ -270,21 +257,48 @@ def _take_addresses(unified: str) -> tuple[str, list[str]]:
 
 def _read(unified: str) -> tuple[str, list[Token]]:
     """Cut the text into tokens, dates first."""
-    if _PLAIN_NUMBER.fullmatch(unified):
-        quantity = Quantity(float(unified))
-        return unified, [Token(unified, 0, len(unified), "number", quantity)]
-    text = unified if _PLAIN_DATE.fullmatch(unified) else reword(unified)
+    text, named = unified, False
+    if plain := _PLAIN_DATE.fullmatch(unified):
+        if not plain[1] and (date := parse_date(unified)):
+            return text, [Token(date_token(date), 0, len(text), "date")]
+    else:
+        words = words_of(unified)
+        text, named = reword(unified, words), not _MONTHS.isdisjoint(words)
     lower = text.lower()
-    spans = list(Date.all_in(lower)) if len(lower) == len(text) else []
-    if len(spans) <= 1:
-        date = date_of(lower, spans)
-        if date:
-            return text, [Token(date_token(date) + _time_of_day(text), 0, len(text), "date")]
+    spans = find_dates(lower, named=named) if len(lower) == len(text) else []
+    if len(spans) <= 1 and (date := date_of(lower, spans)):
+        return text, [Token(date_token(date) + _time_of_day(text), 0, len(text), "date")]
     dates = [
         Token(date_token(date) + _time_of_day(text[start:end]), start, end, "date")
         for start, end, date in spans
     ]
     return text, read_tokens(text, dates)
+
+
+def _canonical(
+    text: str, found: Sequence[Token], addresses: list[str], is_shouting: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Write all tokens in one form; also without stop words, unless nothing would be left."""
+    synonyms, stop_words = lexicon.SYNONYMS, lexicon.STOP_WORDS
+    words: list[str] = []
+    tokens: list[str] = []
+    for token in found:
+        written, _, end, kind, _ = token
+        if kind == "number":
+            word = _number(token, text, bool(words) and words[-1] in lexicon.NUMBERED)
+        elif kind == "date":
+            word = written
+        else:
+            word = written.casefold()
+            word = synonyms.get(word, word)
+            if written in _CASED and not (kind == "word" and text[end : end + 1] == "-"):
+                word = CURRENCY_SIGNS.get(written) or f"={written}"
+            elif addresses and word == _ADDRESS_SIGN:
+                word = "=" + addresses.pop(0)
+        words.append(word)
+        if word not in stop_words or not _is_stop(word, token, text, is_shouting):
+            tokens.append(word)
+    return tuple(words), tuple(tokens or words)
 
 
 def date_token(date: Date) -> str:
@@ -315,7 +329,10 @@ def _number(token: Token, text: str, numbered: bool) -> str:
         if len(written) >= _MIN_PADDED or inside or _CODE_BEFORE.search(before):
             minus = "-" if quantity and quantity.value < 0 else ""
             return f"#={minus}{written}"  # with its zeros: 00501, A-007, 50-00-0
-    word = _value_token(*quantity.to_base()) if quantity else _written_number(written)
+    if quantity is None:
+        word = _written_number(written)
+    else:
+        word = _value_token(*(quantity.to_base() if quantity[1] else quantity))
     # as a version or section, 3.10 is not 3.1
     keeps_zeros = numbered and _LAST_ZERO.fullmatch(written) and word[1] != "-"
     return f"#={written}" if keeps_zeros else word
@@ -337,7 +354,7 @@ def _written_number(text: str) -> str:
     return _value_token(float(text), "") if _DECIMAL.fullmatch(text) else "#=" + text
 
 
-def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
+def _is_stop(word: str, token: Token, text: str, is_shouting: bool) -> bool:
     """Say whether a stop word is not an initial, or part of an acronym or a number."""
     if text[max(0, token.start - 1) : token.start].isdigit():
         return False
@@ -347,7 +364,7 @@ def _is_stop(word: str, token: Token, text: str, shouting: bool) -> bool:
         return False
     if word == "a":
         return token.text == "a" or (token.start == 0 and text[1:2] == " ")
-    return shouting or not token.text.isupper() or len(token.text) == 1
+    return is_shouting or not token.text.isupper() or len(token.text) == 1
 
 
 def split_quantity(token: str) -> tuple[float, str] | None:
