@@ -34,6 +34,8 @@ _LETTERS = bytes(i if chr(i).isalpha() or i > 127 else 32 for i in range(256))  
 _GLUED_ARTICLE = re.compile(r"A(?<!\wA)(?=[A-Z][a-z]{2})")  # ASurvey
 #: A number in brackets behind a word.
 CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
+#: An interval that lacks an end; (5, 10) may be a list.
+_INTERVAL = re.compile(r"([\[\](])( ?[+-]?[\d.]+ ?[,;] ?[+-]?(?:[\d.]+|inf\w*|∞) ?)([\[\])])")
 _DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
 _ITEM = re.compile(r"\((?<!\d\()(?:[a-h]|[ivx]{1,4}|[1-9])\)(?=\s)", re.IGNORECASE)
 _NUMBERINGS = ("abcdefgh", ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii"), "12345678")
@@ -44,8 +46,8 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
 
     `words` are the words of the text in lower case, if they are known.
     """
-    if "[" in text:
-        text = CITATION.sub("", text)
+    if "[" in text or "]" in text:
+        text = CITATION.sub("", _INTERVAL.sub(_open_interval, text))
     if ") " in text:
         text = _number_items(text)
     if '")' in text:
@@ -89,6 +91,14 @@ def _apply(rules: tuple[_Rule, ...], text: str, parts: Set[Any]) -> str:
         if not needed.isdisjoint(parts):
             text = pattern.sub(replacement, text)
     return text
+
+
+def _open_interval(match: re.Match[str]) -> str:
+    """Mark the open ends of an interval with words: [5, 10) and ]5, 10]."""
+    start, end = match[1] in "](", match[3] in "[)"
+    if start == end and match[1] != "]":
+        return match[0]
+    return f"{' startopen ' if start else ''}{match[2]}{' endopen ' if end else ''}"
 
 
 def _number_items(text: str) -> str:
