@@ -22,7 +22,7 @@ STYLE = """
   .note { font-size: 13px; }
   rect { fill: #f4f6f8; stroke-width: 1.5; }
   line { stroke-width: 2.5; }
-  .matched { stroke: #1a7f4b; } .partial { stroke: #a65f00; stroke-dasharray: 7 4; }
+  .matched { stroke: #1a7f4b; } .differing { stroke: #a65f00; stroke-dasharray: 7 4; }
   .missed, .spurious { stroke: #b3261e; }
 """
 

@@ -93,7 +93,9 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
         model, see `LLMAligner`. Or a function ``(gold items, predicted items, item node) -> index
         pairs``, which may be an ``async def``; its pairs stand, however unlike the items are.
     profile : str or Profile, optional
-        The rules: ``"paper"`` or ``"strict"``; `profiles` shows them side by side.
+        The rules. In ``"strict"`` each field of array items counts, and invented values cost
+        points; ``"paper"`` is for numbers that are compared with the paper's. `profiles` shows
+        them side by side.
     metrics : mapping from str, optional
         Other metrics for some fields, ``{"lines[].amount": "number_exact"}``; see `parse_schema`.
     accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional

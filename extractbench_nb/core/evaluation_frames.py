@@ -117,7 +117,12 @@ SUMMARY = FrameSpec(
     "one value per entry",
     (
         Column("pass_rate", "float64", "passed / evaluated, the headline", "0 to 1"),
-        Column("overall_score", "float64", "mean score, an array weighs its gold items", "0 to 1"),
+        Column(
+            "overall_score",
+            "float64",
+            "mean score; an array that counts itself weighs its gold items",
+            "0 to 1",
+        ),
         Column(
             "field_score",
             "float64",

@@ -1,7 +1,7 @@
 """Profiles: two sets of scoring rules over one engine.
 
-``paper`` follows the ExtractBench paper and README. ``strict`` is what we recommend unless scores
-are compared with published ones.
+``strict`` is the default. ``paper`` follows the ExtractBench paper and README, for scores that are
+compared with published ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Profile:
         Parameters
         ----------
         name : str or Profile
-            ``paper`` or ``strict``; a profile is returned as it is.
+            ``strict`` or ``paper``; a profile is returned as it is.
 
         Returns
         -------
@@ -107,8 +107,8 @@ def profiles() -> pd.DataFrame:
 
     Examples
     --------
-    >>> profiles().loc["array_score", ["paper", "strict"]].tolist()
-    ['recall', 'f1']
+    >>> profiles().loc["array_score", ["strict", "paper"]].tolist()
+    ['f1', 'recall']
     """
     rules = [rule for rule in fields(Profile) if rule.name != "name"]
     table = {name: [getattr(p, rule.name) for rule in rules] for name, p in PROFILES.items()}

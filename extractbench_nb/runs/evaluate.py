@@ -211,9 +211,9 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
 
     Notes
     -----
-    An output that is not JSON, is empty or absent is evaluated too: its outcome in ``summary`` is
-    ``invalid``, with the parser's message and position, and every field counts as not passed
-    (section 4 of the ExtractBench paper). Metrics that are defined in a notebook work in worker
+    An output that is not JSON, is empty or absent is evaluated too: ``valid`` in ``summary`` is
+    False, with the parser's message and position, and every field counts as not passed (section 4
+    of the ExtractBench paper). Metrics that are defined in a notebook work in worker
     processes too.
 
     Model calls are in ``judge_calls``, their number and cost in ``summary`` and ``by_run``.
@@ -234,8 +234,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ...     }
     ... )
     >>> evs = evaluate_runs(runs, progress=False)
-    >>> evs.summary[["run", "outcome", "pass_rate"]].values.tolist()
-    [['a', 'evaluated', 1.0], ['b', 'invalid', 0.0]]
+    >>> evs.summary[["run", "valid", "pass_rate"]].values.tolist()
+    [['a', True, 1.0], ['b', False, 0.0]]
     """
     profile = Profile.named(profile)
     options: dict[str, Any] = {"judge": judge, "alignment": alignment, "profile": profile}

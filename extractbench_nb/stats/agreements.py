@@ -1,4 +1,4 @@
-"""`agreement`: whether two judges, profiles or runs give the same verdicts, and where not."""
+"""`agreement`: whether two judges, metrics or runs give the same verdicts, and where not."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def agreement(
     resamples: int = 9999,
     seed: int = 0,
 ) -> Agreement:
-    """Compare the verdicts of two judges, two profiles or two runs row by row.
+    """Compare the verdicts of two judges, two metrics or two runs row by row.
 
     Rows are joined on path and metric, and on run and document if both sides have them. `run` is
     left out if each side has a single run, so that two runs can be compared. Rows that find no
@@ -162,8 +162,8 @@ def agreement(
     Raises
     ------
     InputError
-        A column is missing, the sides have no row in common, or one side has several runs or
-        documents and the other has no such column.
+        A column is missing, the sides have no row in common or two profiles, or one side has several
+        runs or documents and the other has no such column.
 
     Examples
     --------

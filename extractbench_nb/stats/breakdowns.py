@@ -192,7 +192,7 @@ def breakdown(
     Raises
     ------
     InputError
-        `by` is not a column, or the source has no fields.
+        `by` is not a column, or the source has no fields or is of two profiles.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The source holds no fields.
+        The source holds no fields, or is of two profiles.
 
     Examples
     --------

@@ -354,8 +354,8 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Raises
     ------
     InputError
-        Unknown columns, fewer than two groups, scores that are missing or infinite, a pair without
-        a common document, or options out of range.
+        Unknown columns, fewer than two groups, results of two profiles, scores that are missing or
+        infinite, a pair without a common document, or options out of range.
 
     Notes
     -----

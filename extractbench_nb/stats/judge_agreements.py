@@ -184,8 +184,8 @@ def judge_agreement(
     Raises
     ------
     InputError
-        There are fewer than two judges, `reference` is not one of them, a column is missing, two
-        have no row in common, or the values of a path differ between two judges.
+        There are fewer than two judges, or two profiles, `reference` is not one of the judges, a
+        column is missing, two have no row in common, or the values of a path differ between two.
 
     Notes
     -----

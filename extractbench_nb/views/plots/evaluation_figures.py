@@ -193,7 +193,7 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     >>> evs = xb.evaluate_runs(runs, dataset=ds, progress=False)
     >>> ax = xb.plots.difficulty(evs, top=3)
     >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['notice_weeks', 'abilities', 'writings']
+    ['notice_weeks', 'abilities[]', 'abilities.*[]']
     """
     if top < 1:
         raise InputError(f"top={top!r}: expected 1 or more")
