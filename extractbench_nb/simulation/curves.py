@@ -485,8 +485,8 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
         each value, at least one.
     measure : str, optional
         The entry of ``Evaluation.summary`` that is the score of a profile: pass_rate,
-        overall_score, field_score, pass_rate_judged or gold_coverage. A metric's score is the mean over
-        the fields that it scores, items of arrays included.
+        overall_score, field_score, pass_rate_judged or gold_coverage. A metric's score is the mean
+        over the fields that it scores, items of arrays included.
     profile : str or Profile, optional
         The rules for metrics. Under ``"strict"`` the fields of missed and spurious items count.
     documents : iterable of str, optional

@@ -162,8 +162,8 @@ def agreement(
     Raises
     ------
     InputError
-        A column is missing, the sides have no row in common or two profiles, or one side has several
-        runs or documents and the other has no such column.
+        A column is missing, the sides have no row in common or two profiles, or one side has
+        several runs or documents and the other has no such column.
 
     Examples
     --------
