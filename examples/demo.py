@@ -8,7 +8,7 @@ import pandas as pd
 
 import extractbench_nb as xb
 
-MEANS = ["overall_score", "field_score", "pass_rate"]
+MEANS = ["pass_rate", "overall_score", "field_score"]
 COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural"]
 HARD = ["schema", "field", "documents", "pass_rate", "runs_failing", "outcome", "best_run"]
 SHOWN = ["run", "document", "path", "gold", "predicted", "reason"]
@@ -31,7 +31,7 @@ def main() -> None:
 
 def print_scores(evs: xb.runs.Evaluations) -> None:
     """Print one row per run: mean scores over its documents, and counts of outcomes."""
-    table = evs.by_run.sort_values("overall_score", ascending=False)
+    table = evs.by_run.sort_values("pass_rate", ascending=False)
     table = table[["run", "documents", "invalid", *MEANS, *COUNTS]].set_index("run")
     print("\nScores are means over documents; an output that is not JSON passes no field")
     print(

@@ -160,6 +160,8 @@ def count_leaves(walk: Traversal) -> None:
     while position < len(walk.arrays):  # entering items appends their arrays
         array = walk.arrays[position]
         position += 1
+        if not array.counted or not _gives_way(array):
+            continue
         paired = [p for p in array.pairs if p.status in PAIRED]
         gold_indices = {p.gold_index for p in paired}
         predicted_indices = {p.predicted_index for p in paired}
@@ -183,10 +185,15 @@ def count_leaves(walk: Traversal) -> None:
         # leaves that are absent on both sides do not count
         present = [child for child in in_items if PRESENT in states(child)]
         for child in present:
-            child.counted = array.counted
+            child.counted = True
         # if the gold items have no leaves, only the array can count
         in_gold = not array.gold_items or any(states(c)[0] == PRESENT for c in present)
-        array.counted = array.counted and not (present and in_gold)
+        array.counted = not (present and in_gold)
+
+
+def _gives_way(array: ArrayRecord) -> bool:
+    """Whether leaves count in its place; what another metric decides on the whole is one field."""
+    return all(spec.entry.aligns for spec in array.node.specs)
 
 
 def _without_verdict(array: ArrayRecord, one_sided: list[Pair], in_items: list[Leaf]) -> list[Leaf]:
@@ -253,7 +260,7 @@ def invented_leaves(walk: Traversal) -> None:
     """Add a hallucination for each predicted leaf that the schema and gold do not have."""
     _add_invented(walk.top, *walk.documents, ROOT)
     for array in walk.arrays:
-        for pair in array.pairs:
+        for pair in array.pairs if _gives_way(array) else ():
             i, j = pair.gold_index, pair.predicted_index
             node = array.node.item(i if i is not None else (j or 0))
             if j is not None and node is not None and pair.status != "apart":

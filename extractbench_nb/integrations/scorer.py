@@ -379,6 +379,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         "pass": found.passed,
         "score": found.value,
         "reason": found.explanation,
-        "namedScores": {k: summary[k] for k in ("field_score", "pass_rate") if k in summary},
+        "namedScores": {
+            k: summary[k] for k in ("pass_rate", "overall_score", "field_score") if k in summary
+        },
         "componentResults": parts,
     }

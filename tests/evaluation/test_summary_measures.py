@@ -138,3 +138,28 @@ def test_results_of_two_profiles_are_not_compared(tmp_path: Path) -> None:
     for attempt in attempts:
         with pytest.raises(xb.InputError, match="profile"):
             attempt()
+
+
+#: The array's config, whether its own row counts in strict, and the pass rate of two swapped items.
+WHOLE = {
+    "aligned": ({"metric_id": "array_llm"}, False, 1.0),
+    "by default": (None, False, 1.0),
+    "a set": ({"metric_id": "set_f1"}, True, 1.0),
+    "a metric of the user's": ({"metric_id": "first_is_first"}, True, 0.0),
+    "both": ({"metrics": [{"metric_id": "array_llm"}, {"metric_id": "first_is_first"}]}, True, 0.0),
+}
+
+
+@pytest.mark.parametrize("config, counted, rate", WHOLE.values(), ids=WHOLE)
+def test_an_array_that_another_metric_takes_as_a_whole_is_one_field(
+    config: Any, counted: bool, rate: float
+) -> None:
+    @xb.metric(applies_to="array")
+    def first_is_first(gold: Any, predicted: Any) -> bool:
+        return bool(gold[0] == predicted[0])
+
+    tags = {"type": "array", "items": NAME} | ({"evaluation_config": config} if config else {})
+    ev = xb.evaluate(schema_of(tags=tags), {"tags": ["a", "b"]}, {"tags": ["b", "a"]})
+    assert ev.arrays["counted"].tolist() == [counted]
+    assert ev.summary["evaluated"] == (1 if counted else 2)
+    assert ev.summary["pass_rate"] == rate
