@@ -484,9 +484,9 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
         with itself. For plain values, the share of words, letters, digits or units that change in
         each value, at least one.
     measure : str, optional
-        The entry of ``Evaluation.summary`` that is the score of a profile: overall_score,
-        field_score, pass_rate, pass_rate_judged or gold_coverage. A metric's score is the mean over
-        the fields that it scores, items of arrays included.
+        The entry of ``Evaluation.summary`` that is the score of a profile: pass_rate,
+        overall_score, field_score, pass_rate_judged or gold_coverage. A metric's score is the mean
+        over the fields that it scores, items of arrays included.
     profile : str or Profile, optional
         The rules for metrics. Under ``"strict"`` the fields of missed and spurious items count.
     documents : iterable of str, optional
@@ -542,7 +542,8 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     True
     >>> schema = {"type": "array", "items": {"type": "string"}}
     >>> gold = [f"street {n}" for n in range(200)]
-    >>> sensitivity("paper", [(schema, gold)], "drop_items", [0, 0.5, 1])["score"].round(1).tolist()
+    >>> found = sensitivity("strict", [(schema, gold)], "drop_items", [0, 0.5, 1])
+    >>> found["score"].round(1).tolist()
     [1.0, 0.5, 0.0]
     """
     tried = subjects(metric_or_profile, profile)
