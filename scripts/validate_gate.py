@@ -70,8 +70,7 @@ def trial(
     }
     tables = {}
     for name, values in scores.items():
-        outcome = np.where(rng.random(size) < invalid, "invalid", "evaluated")
-        frame = {"document": [f"d{i}" for i in range(size)], "outcome": outcome}
+        frame = {"document": [f"d{i}" for i in range(size)], "valid": rng.random(size) >= invalid}
         tables[name] = pd.DataFrame(frame | {"pass_rate": values})
     max_drop = how.pop("max_drop")
     compared = compare_runs(tables, measures="pass_rate", baseline="baseline", **how)

@@ -31,12 +31,12 @@ class Profile:
     """
 
     name: str
-    array_score: str = _rule("recall", "score of an array: matched / gold items, or F1")
+    array_score: str = _rule("f1", "score of an array: matched / gold items, or F1")
     count_array_leaves: bool = _rule(
-        False, "each field of an array's items is scored, and not the array as one field"
+        True, "each field of an array's items is scored, and not the array as one field"
     )
     undeclared_is_hallucination: bool = _rule(
-        False, "predicted leaves that nobody asked for count as hallucinations"
+        True, "predicted leaves that nobody asked for count as hallucinations"
     )
 
     @classmethod
@@ -80,12 +80,12 @@ if Profile.__doc__:  # the meanings are declared once, beside the rules
 PROFILES = {
     profile.name: profile
     for profile in (
-        Profile("paper"),
+        Profile("strict"),
         Profile(
-            "strict",
-            array_score="f1",
-            count_array_leaves=True,
-            undeclared_is_hallucination=True,
+            "paper",
+            array_score="recall",
+            count_array_leaves=False,
+            undeclared_is_hallucination=False,
         ),
     )
 }

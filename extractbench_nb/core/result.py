@@ -145,11 +145,15 @@ def _worst_fields(ev: Evaluation) -> Listing:
 
 
 def _differing_arrays(ev: Evaluation) -> Listing:
-    """List the counted arrays with items that do not match, the worst first."""
+    """List the scored arrays with items that do not match, the worst first; none inside another."""
     records = ev.array_records()
     found = list(map(array_row, records)) if ev.records else _rows_of(ev._arrays, ARRAY_COLUMNS)
     arrays = [dict(zip(ARRAY_COLUMNS.names, row, strict=True)) for row in found]
-    arrays = [a for a in arrays if a["counted"] and a["gold_items"] + a["predicted_items"]]
+    if ev.profile.count_array_leaves:  # an array is scored by its fields, and has a score itself
+        arrays = [a for a in arrays if a["score"] is not None and "[" not in a["field"]]
+    else:
+        arrays = [a for a in arrays if a["counted"]]
+    arrays = [a for a in arrays if a["gold_items"] + a["predicted_items"]]
     differ = [a for a in arrays if not a["matched"] == a["gold_items"] == a["predicted_items"]]
     differ.sort(key=lambda array: (array["f1"] is None, array["f1"]))
     names = ("gold_items", "predicted_items", "matched", "differing", "missed", "spurious")

@@ -22,7 +22,7 @@ from extractbench_nb.support.model_json import readable_output
 from extractbench_nb.support.wording import one_line, plural
 
 #: Entries of ``Evaluation.summary`` that can be a scorer's value.
-SCORES = ("overall_score", "field_score", "pass_rate")
+SCORES = ("pass_rate", "overall_score", "field_score")
 _MOST_FIELDS = 8
 _LONGEST = 80
 _MOST_COMPONENTS = 50
@@ -379,8 +379,6 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
         "pass": found.passed,
         "score": found.value,
         "reason": found.explanation,
-        "namedScores": {
-            k: summary[k] for k in ("pass_rate", "overall_score", "field_score") if k in summary
-        },
+        "namedScores": {name: summary[name] for name in SCORES if name in summary},
         "componentResults": parts,
     }

@@ -174,7 +174,7 @@ def head(ev: Evaluation) -> Node:
         passes += f" ({rows:,} rows, one per metric)"
     inside = len(ev.fields) - rows
     if inside > 0:
-        passes += f"; {plural(inside, 'row')} inside arrays not counted"
+        passes += f"; {plural(inside, 'row')} not counted"
     if len(set(ev.fields.loc[ev.fields["counted"], "weight"])) > 1:
         passes += "; the scores are weighted by field"
     counts = [(name, counted[name]) for name in MARKS if name in counted]

@@ -75,7 +75,7 @@ def headline(rows: model.Coded, places: model.Numbers, choice: model.Choice) -> 
     said.append(f"{plural(failed, 'field')} failed by every run" if failed else "")
     is_part = choice.inside_arrays or model.filters_in_words(choice)
     inside = 0 if is_part else int((~rows.counted).sum())
-    said.append(f"{plural(inside, 'row')} inside arrays not included" if inside else "")
+    said.append(f"{plural(inside, 'row')} not counted" if inside else "")
     return " · ".join(text for text in said if text)
 
 
@@ -84,7 +84,7 @@ def empty(rows: model.Coded, choice: model.Choice) -> str:
     if not len(rows):
         return "No field was evaluated: there is nothing to show."
     if not choice.inside_arrays and not rows.counted.any():
-        return "Every row is inside an array; show the fields inside arrays."
+        return "No row is counted; show those that are not counted too."
     return f"No field matches: {', '.join(model.filters_in_words(choice))}. Clear the filters."
 
 
@@ -93,7 +93,7 @@ def chosen_text(choice: model.Choice) -> str:
     rows = f"Rows: {choice.rows}s, {model.ORDERS[choice.row_order]}."
     columns = f"Columns: {choice.columns}s, {model.ORDERS[choice.column_order]}."
     only = model.filters_in_words(choice)
-    inside = " Fields inside arrays too." if choice.inside_arrays else ""
+    inside = " Rows that are not counted too." if choice.inside_arrays else ""
     filters = f" Only: {', '.join(only)}." if only else ""
     return f"{rows} {columns} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
 
@@ -275,7 +275,8 @@ class FailureExplorer(model.Choice, View):
     failed_by_every_run : bool
         Whether only fields are shown that gold has and that no run gets right in any document.
     inside_arrays : bool
-        Whether the rows inside array items, which do not enter the scores, are there too.
+        Whether the rows that do not enter the scores are there too: those inside arrays in profile
+        ``paper``, those of the arrays themselves in ``strict``.
     valid_only : bool
         Whether invalid outputs, which are not JSON, are left out.
     outcome, metric, reason, mismatch : str
@@ -779,7 +780,7 @@ class FailureExplorer(model.Choice, View):
             self._names("Schema", "schema", rows.schemas),
             self._names("Run", "run", rows.axes["run"]),
             ui.check("failed by every run", "set:failed_by_every_run", self.failed_by_every_run),
-            ui.check("inside arrays too", "set:inside_arrays", self.inside_arrays),
+            ui.check("rows not counted too", "set:inside_arrays", self.inside_arrays),
             ui.check("without invalid outputs", "set:valid_only", self.valid_only),
             ui.button("Clear filters", "unfiltered") if model.filters_in_words(self) else None,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +164,17 @@ def test_an_array_that_another_metric_takes_as_a_whole_is_one_field(
     assert ev.arrays["counted"].tolist() == [counted]
     assert ev.summary["evaluated"] == (1 if counted else 2)
     assert ev.summary["pass_rate"] == rate
+
+
+@pytest.mark.parametrize("profile", ["strict", "paper"])
+def test_the_card_lists_the_outer_arrays_that_differ(profile: str) -> None:
+    inner = {"type": "array", "items": {"type": "string"}}
+    item = {"type": "object", "properties": {"n": {"type": "integer"}, "inner": inner}}
+    arrays = {name: {"type": "array", "items": item} for name in ("wrong", "right")}
+    schema = schema_of(**arrays, left=arrays["wrong"] | {"evaluation_config": "skip"})
+    gold = {"wrong": [{"n": 1, "inner": ["x"]}], "right": [{"n": 2}], "left": [{"n": 3}]}
+    predicted = gold | {"wrong": [{"n": 1, "inner": ["y"]}, {"n": 4}], "left": []}
+    card = xb.evaluate(schema, gold, predicted, profile=profile)._repr_html_()
+    _, _, table = card.partition("arrays that differ")
+    assert re.findall(r"<td[^>]*>([^<]+)</td>", table) == ["wrong", "1", "2", "0", "1", "0", "1"]
+    assert "1 array matched completely" in table

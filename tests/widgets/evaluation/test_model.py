@@ -72,7 +72,7 @@ def test_the_head_agrees_with_the_summary(ev: xb.core.Evaluation) -> None:
     text = read(head(ev))
     for name in ("overall_score", "field_score", "pass_rate"):
         assert f"{name.replace('_', ' ')} {ev.summary[name]:.3f}" in text
-    assert "3 of 8 counted fields pass; 4 rows inside arrays not counted" in text
+    assert "3 of 8 counted fields pass; 4 rows not counted" in text
     for words in (
         "✓ correct 2",
         "∅ both absent 1",

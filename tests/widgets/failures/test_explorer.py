@@ -279,7 +279,7 @@ def test_the_headline_counts_what_is_shown() -> None:
     view = explorer()
     assert (
         "2 fields · 2 documents · 2 runs · 1 of 3 outputs invalid: all their fields fail · "
-        "1 field failed by every run · 1 row inside arrays not included"
+        "1 field failed by every run · 1 row not counted"
     ) in shown(view, "page")
     view.valid_only = True
     assert "· 1 field failed by every run" in shown(view, "page")
@@ -304,7 +304,7 @@ def test_filters_that_leave_nothing_can_be_cleared() -> None:
     "source, traits, message",
     [
         (FIELDS.iloc[:0], {}, "No field was evaluated"),
-        (FIELDS.iloc[5:], {}, "Every row is inside an array; show the fields inside arrays"),
+        (FIELDS.iloc[5:], {}, "No row is counted; show those that are not counted too"),
         (FIELDS, {"find": "q"}, "No field matches: fields with 'q' in their name. Clear the filt"),
         (FIELDS, {"run": "r1", "find": "q"}, "No field matches: run r1, fields with 'q' in their"),
     ],
