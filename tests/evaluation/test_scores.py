@@ -144,7 +144,8 @@ def test_pair(gold: Any, predicted: Any, status: str, similarity: Any, failed: A
 
 
 @pytest.mark.parametrize(
-    "threshold, status", [(0.0, "differing"), (0.25, "differing"), (0.26, "missed"), (1.0, "missed")]
+    "threshold, status",
+    [(0.0, "differing"), (0.25, "differing"), (0.26, "missed"), (1.0, "missed")],
 )
 def test_align_threshold(threshold: float, status: str) -> None:
     schema = obj(r=arr(THREE, align_threshold=threshold))

@@ -361,9 +361,12 @@ def test_broken_items_inside_arrays() -> None:
     ]
     assert ev.arrays.loc[0, ["matched", "differing", "missed", "spurious"]].tolist() == [0, 1, 1, 1]
     assert ev.summary["structural"] == 1
-    assert xb.evaluate(schema, gold, {"a": [{"k": "x", "n": "one"}, 5]}, profile="paper").summary[
-        "structural"
-    ] == 0
+    assert (
+        xb.evaluate(schema, gold, {"a": [{"k": "x", "n": "one"}, 5]}, profile="paper").summary[
+            "structural"
+        ]
+        == 0
+    )
 
 
 def test_the_value_in_place_of_a_container_is_shown() -> None:
@@ -379,9 +382,7 @@ def test_the_value_in_place_of_a_container_is_shown() -> None:
         ["$.a.list[0]", 950, "present"],
         ["$.a.absent", None, "missing"],
     ]
-    missed = xb.evaluate(
-        obj(a={"type": "array", "items": inner}), {"a": [gold]}, {"a": 950}
-    ).fields
+    missed = xb.evaluate(obj(a={"type": "array", "items": inner}), {"a": [gold]}, {"a": 950}).fields
     assert missed.loc[missed["path"] == "$.a[0].x", "predicted"].tolist() == [950]
 
 

@@ -166,7 +166,13 @@ def test_map_of_arrays_under_an_array_metric_is_aligned_flattened() -> None:
 
 
 def test_items_under_another_key_do_not_match() -> None:
-    ev = xb.evaluate(obj(a=README), {"a": {"cash": ["x"]}}, {"a": {"debt": ["x"]}})
+    documents = {"a": {"cash": ["x"]}}, {"a": {"debt": ["x"]}}
+    strict = xb.evaluate(obj(a=README), *documents)
+    assert strict.fields.loc[strict.fields["counted"], ["path", "outcome"]].to_numpy().tolist() == [
+        ["$.a['cash'][0]", "omission"],
+        ["$.a[+0]", "hallucination"],
+    ]
+    ev = xb.evaluate(obj(a=README), *documents, profile="paper")
     assert ev.arrays.loc[0, ["matched", "differing", "missed", "spurious"]].tolist() == [0, 1, 0, 0]
 
 

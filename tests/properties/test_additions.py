@@ -109,7 +109,13 @@ def check_additions_anywhere(case: Case) -> None:
         for field, part in new.items():
             assert part.absent <= old.get(field, Weights()).absent + EPSILON, (profile, field)
         bounds = [
-            (min(1.0, (part.absent + new[field].right) / (part.absent + part.others)), part.largest)
+            (
+                min(
+                    1.0,
+                    (part.absent + new.get(field, Weights()).right) / (part.absent + part.others),
+                ),
+                part.largest,
+            )
             for field, part in old.items()
         ]
         if bounds:

@@ -31,9 +31,7 @@ def test_gold_against_itself(
     check(ev)
 
 
-def test_faults_of_the_annotation_are_listed(
-    gold_file: Path, itself: Callable[..., Any]
-) -> None:
+def test_faults_of_the_annotation_are_listed(gold_file: Path, itself: Callable[..., Any]) -> None:
     warnings = itself(gold_file).warnings
     sides = [
         warnings[warnings["side"] == side].drop(columns="side").reset_index(drop=True)

@@ -12,7 +12,7 @@ import extractbench_nb as xb
 
 
 @pytest.mark.parametrize("profile", ["paper", "strict"])
-def test_recorded_output(  # noqa: PLR0917 - fixtures
+def test_recorded_output(
     output_file: Path, gold_for: Any, read: Any, schema_for: Any, check: Any, profile: str
 ) -> None:
     gold_file = gold_for(output_file)
