@@ -145,14 +145,11 @@ def _worst_fields(ev: Evaluation) -> Listing:
 
 
 def _differing_arrays(ev: Evaluation) -> Listing:
-    """List the scored arrays with items that do not match, the worst first; none inside another."""
+    """List the arrays with items that do not match, the worst first; not those inside items."""
     records = ev.array_records()
     found = list(map(array_row, records)) if ev.records else _rows_of(ev._arrays, ARRAY_COLUMNS)
     arrays = [dict(zip(ARRAY_COLUMNS.names, row, strict=True)) for row in found]
-    if ev.profile.count_array_leaves:  # an array is scored by its fields, and has a score itself
-        arrays = [a for a in arrays if a["score"] is not None and "[" not in a["field"]]
-    else:
-        arrays = [a for a in arrays if a["counted"]]
+    arrays = [a for a in arrays if a["counted"] or "[]" not in a["field"]]
     arrays = [a for a in arrays if a["gold_items"] + a["predicted_items"]]
     differ = [a for a in arrays if not a["matched"] == a["gold_items"] == a["predicted_items"]]
     differ.sort(key=lambda array: (array["f1"] is None, array["f1"]))

@@ -5,7 +5,6 @@ All rules of the profiles are here; they change records whose verdicts are known
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -35,7 +34,7 @@ from extractbench_nb.core.schema.schema_nodes import (
 )
 from extractbench_nb.core.scoring import ALIGNED, Scored, point_score
 from extractbench_nb.core.similarity import MapItem, array_score, never_match, pass_threshold
-from extractbench_nb.core.values.json_values import SCALARS, json_text, json_type
+from extractbench_nb.core.values.json_values import PATH_STEP, SCALARS, json_text, json_type
 
 if TYPE_CHECKING:
     from extractbench_nb.core.traversal import Traversal
@@ -89,8 +88,12 @@ def decide_pair(pair: Pair, array: ArrayRecord, profile: Profile, threshold: flo
             same_key = array.node.field + ".*" not in pair.failed_fields
             pair.similarity = (pair.similarity + same_key) / 2
     pair.failed_fields = tuple(dict.fromkeys(failed))
+    under_another_key = array.node.flattened and array.node.field + ".*" in failed
     if not failed:
         pair.status = "matched"
+    elif under_another_key and profile.count_array_leaves and not pair.is_given:
+        # as in any map: the leaves of gold's entry are missing, those of the predicted are invented
+        pair.status = "apart"
     else:
         similarity = pair.similarity
         if unjudged and profile.count_array_leaves:
@@ -149,9 +152,6 @@ def _unresolved_text(unresolved: Sequence[Pair], pairs: int) -> str:
 
 # Leaves of missed items are omissions; leaves of spurious items and undeclared predicted leaves are
 # hallucinations. If items were not aligned, none of their leaves has a verdict.
-
-_STEP = re.compile(r"[.\[]")
-_INDEX = re.compile(r"\[\+?\d+\]")
 
 
 def count_leaves(walk: Traversal) -> None:
@@ -276,7 +276,7 @@ def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Pa
             continue
         verdict = Scored("undeclared", 0.0, False, "hallucination", part.reason)
         for suffix, value in _beyond_gold(part):
-            field = (node.field + _INDEX.sub("[]", suffix)).removeprefix(".")
+            field = (node.field + _without_indices(suffix)).removeprefix(".")
             at = replace(NOWHERE, field=field, name=suffix, depth=node.depth + 1, choices={})
             parent.children.append(Leaf(at, paths.below(suffix), MISSING, value, True, [verdict]))
 
@@ -286,11 +286,11 @@ def _beyond_gold(part: Part) -> list[tuple[str, Any]]:
     gold = dict(leaves(part.gold, part.path)) if part.gold is not MISSING else {}
     gold_values: dict[str, Counter[str]] = defaultdict(Counter)
     for path, value in gold.items():
-        gold_values[_INDEX.sub("[]", path)][json_text(value)] += 1
+        gold_values[_without_indices(path)][json_text(value)] += 1
     predicted = dict(leaves(part.value, part.path))
     predicted_leaves: dict[str, list[tuple[str, Any]]] = defaultdict(list)
     for path, value in predicted.items():
-        predicted_leaves[_INDEX.sub("[]", path)].append((path, value))
+        predicted_leaves[_without_indices(path)].append((path, value))
     gold_containers, predicted_containers = _containers(gold), _containers(predicted)
     invented = []
     for field, candidates in predicted_leaves.items():
@@ -305,10 +305,14 @@ def _beyond_gold(part: Part) -> list[tuple[str, Any]]:
     return invented
 
 
+def _without_indices(path: str) -> str:
+    return PATH_STEP.sub(lambda step: "[]" if step[3] else step[0], path)
+
+
 def _containers(paths: Iterable[str]) -> Counter[str]:
     """Count the objects and arrays that hold leaves, by their path without indices."""
-    containers = {path[: step.start()] for path in paths for step in _STEP.finditer(path)}
-    return Counter(_INDEX.sub("[]", path) for path in containers)
+    containers = {path[: step.start()] for path in paths for step in PATH_STEP.finditer(path)}
+    return Counter(_without_indices(path) for path in containers)
 
 
 # --- the counts of a document ---------------------------------------------------------------------

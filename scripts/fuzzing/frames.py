@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -170,17 +170,13 @@ def check_arrays(result: Any) -> Iterator[tuple[str, str]]:
         at, path = str({k: row[k] for k in row if k != "field"})[:300], row["path"]
         if pd.isna(row["matched"]):
             continue
-        matched, partial = row["matched"], row["partial"]
-        if matched + row["missed"] != row["gold_items"]:
-            yield "matched + missed is not gold_items", at
-        if matched + row["spurious"] != row["predicted_items"]:
-            yield "matched + spurious is not predicted_items", at
-        counts = {
-            "matched": matched,
-            "partial": partial,
-            "missed": row["missed"] - partial,
-            "spurious": row["spurious"] - partial,
-        }
+        matched = row["matched"]
+        paired = matched + row["differing"]
+        if paired + row["missed"] != row["gold_items"]:
+            yield "matched + differing + missed is not gold_items", at
+        if paired + row["spurious"] != row["predicted_items"]:
+            yield "matched + differing + spurious is not predicted_items", at
+        counts = {name: row[name] for name in ("matched", "differing", "missed", "spurious")}
         if any(statuses[path, name] != count for name, count in counts.items()):
             found = {name: statuses[path, name] for name in counts}
             yield "matches and arrays disagree", f"{at} {found}"
@@ -246,7 +242,9 @@ def _summary_rates(
         return
     arrays = result.arrays
     items = dict(zip(arrays["path"].tolist(), arrays["gold_items"].tolist(), strict=True))
+    by_field = result.meta["profile"] == "strict"  # field_score takes each schema field once
     rates = dict.fromkeys(RATES, (0.0, 0.0))
+    fields: dict[str, list[tuple[float, float]]] = {}
     for (row,) in nodes:
         weight = row["weight"]
         whole = row["gold"] if row["metric"] in ARRAY_METRICS else None
@@ -256,9 +254,24 @@ def _summary_rates(
             "field_score": (row["score"], weight),
             "overall_score": (row["score"], weight * max(1, size)),
         }
+        if by_field:
+            fields.setdefault(row["field"], []).append(parts.pop("field_score"))
         for name, (value, share) in parts.items():
             total, weights = rates[name]
             rates[name] = total + value * share, weights + share
+    if by_field:
+        rates["field_score"] = _field_means(fields.values())
     for name, (total, weights) in rates.items():
         if weights and abs(total / weights - summary[name]) > EPSILON:
             yield name, f"rows say {total / weights:.6f}, summary says {summary[name]:.6f}"
+
+
+def _field_means(fields: Iterable[list[tuple[float, float]]]) -> tuple[float, float]:
+    """Weighted sum and weight of the fields' mean scores; a field weighs what its rows do."""
+    total = weights = 0.0
+    for rows in fields:
+        share = max(weight for _, weight in rows)
+        weight = sum(weight for _, weight in rows)
+        scores = sum(score * w for score, w in rows) / weight if weight else 0.0
+        total, weights = total + scores * share, weights + share
+    return total, weights

@@ -137,7 +137,7 @@ def real() -> list[Labelled]:
             of_gold = reference in ("gold", "exact")
             gold = golds[document] if of_gold else outputs[reference, document]
             metrics = schema if reference == "gold" else _exact(schema)
-            ev = xb.evaluate(metrics, gold, outputs[row["run"], document])
+            ev = xb.evaluate(metrics, gold, outputs[row["run"], document], profile="paper")
             fields[key] = ev.fields.set_index("path")
         found = fields[key].loc[[row["path"]]].iloc[0]
         if pair_hash(found.gold, found.predicted) != row["hash"]:

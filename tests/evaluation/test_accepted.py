@@ -202,7 +202,7 @@ def test_alternatives_count_in_large_arrays() -> None:
         for i in reversed(range(120))
     ]
     accepted = [{"path": f"$[{i}].name", "value": f"{i} other"} for i in range(0, 120, 10)]
-    assert xb.evaluate(items, gold, predicted).summary["overall_score"] == 0.9
+    assert xb.evaluate(items, gold, predicted).summary["overall_score"] == 0.95
     assert xb.evaluate(items, gold, predicted, accepted=accepted).summary["overall_score"] == 1.0
 
 

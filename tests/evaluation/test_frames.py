@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def test_every_column_of_fields_holds_its_own_value(ev: xb.core.Evaluation) -> N
         "gold_state": "present",
         "predicted_state": "present",
         "depth": 4,
-        "counted": False,
+        "counted": True,
         "weight": 2.5,
         "required": False,
         "accepted_as": None,
@@ -120,17 +121,21 @@ def test_every_column_of_arrays_holds_its_own_value() -> None:
 
     gold = make("1111", "2222", "3333", "4444", "5555", "6666")
     predicted = make("1111", "222x", "333x", *(f"{c}" * 4 for c in "pqrst"))
-    row = xb.evaluate(schema, {"x": gold}, {"x": predicted}).arrays.iloc[0]
-    assert row.to_dict() == {
+    paper, strict = (
+        xb.evaluate(schema, {"x": gold}, {"x": predicted}, profile=profile).arrays.iloc[0]
+        for profile in ("paper", "strict")
+    )
+    assert strict[["counted", "score"]].tolist() == [False, pytest.approx(2 / 14)]
+    assert paper.to_dict() == {
         "path": "$.x",
         "field": "x",
         "counted": True,
         "gold_items": 6,
         "predicted_items": 8,
         "matched": 1,
-        "partial": 2,
-        "missed": 5,
-        "spurious": 7,
+        "differing": 2,
+        "missed": 3,
+        "spurious": 5,
         "precision": 1 / 8,
         "recall": 1 / 6,
         "f1": 2 / 14,
@@ -146,7 +151,7 @@ def test_every_column_of_matches_holds_its_own_value(ev: xb.core.Evaluation) -> 
         "path": "$.o.r",
         "gold_index": 0,
         "predicted_index": 3,
-        "status": "partial",
+        "status": "differing",
         "similarity": pytest.approx((0.375 + 1 + 0 + 1) / 4),
         "failed_fields": ("o.r[].m",),
         "gold": GOLD["o"]["r"][0],
@@ -165,7 +170,7 @@ def test_every_column_of_matches_holds_its_own_value(ev: xb.core.Evaluation) -> 
 
 
 def test_every_entry_of_the_summary_holds_its_own_value() -> None:
-    """Ten nodes, so many of each outcome that no two counts are equal."""
+    """Ten nodes, so many of each outcome that few counts are equal."""
     xb.metric("broken")(lambda gold, predicted: 2.0)
     names = [f"f{i}" for i in range(30)]
     broken = {"type": "string", "evaluation_config": "broken"}
@@ -180,12 +185,16 @@ def test_every_entry_of_the_summary_holds_its_own_value() -> None:
         predicted[name] = "invented"
     gold |= {"j": "1", "a": ["x", "y", "z", "w"], "u": "undeclared"}
     predicted |= {"j": "1", "a": ["x", "y", "z"]}
-    s = xb.evaluate(schema, gold, predicted).summary
+    s = xb.evaluate(schema, gold, predicted, profile="paper").summary
     assert s.to_dict() == {
+        "pass_rate": pytest.approx(22 / 32),
         "overall_score": pytest.approx((21 + 3) / 35),
         "field_score": pytest.approx((21 + 0.75) / 32),
-        "pass_rate": pytest.approx(22 / 32),
         "pass_rate_judged": pytest.approx(22 / 31),
+        "null_pass_rate": pytest.approx(5 / 32),
+        "precision": 20 / 28,
+        "recall": 20 / 27,
+        "f1": pytest.approx(40 / 55),
         "evaluated": 32,
         "judged": 31,
         "passed": 22,
@@ -194,10 +203,16 @@ def test_every_entry_of_the_summary_holds_its_own_value() -> None:
         "hallucinations": 3,
         "structural": 4,
         "judge_errors": 1,
+        "unlabelled": 0,
         "gold_coverage": pytest.approx(30 / 31),
         "llm_calls": 0,
         "llm_cost_usd": 0.0,
     }
+    # the four items of the array count in its place: three are right, one is omitted
+    strict = xb.evaluate(schema, gold, predicted).summary
+    assert strict[["evaluated", "passed", "failed", "omissions"]].tolist() == [35, 24, 10, 3]
+    assert strict["overall_score"] == pytest.approx((21 + 3) / 35)
+    assert strict["field_score"] == pytest.approx((21 + 0.75) / 32)
 
 
 def test_columns_are_described() -> None:
@@ -228,9 +243,9 @@ def test_a_result_is_frozen(ev: xb.core.Evaluation) -> None:
     assert ev.summary["passed"] != 99
     meta = ev.meta
     meta["profile"] = "changed"
-    assert ev.meta["profile"] == "paper"
+    assert ev.meta["profile"] == "strict"
     for name in ("fields", "summary", "anything"):
-        with pytest.raises(AttributeError, match=r"frozen|setter"):
+        with pytest.raises(AttributeError, match="cannot assign"):
             setattr(ev, name, 1)
 
 
@@ -272,17 +287,38 @@ def test_meta_holds_times_and_versions_the_frames_do_not(
     pd.testing.assert_series_equal(ev.summary, again.summary)
 
 
-CARD = """\
-Evaluation (paper): overall_score 0.600 · field_score 0.667 · pass_rate 0.667
+CARDS = {
+    "strict": """\
+Evaluation (strict): pass_rate 0.800 · overall_score 0.800 · field_score 0.667
+  4 of 5 fields pass: 4 correct, 1 incorrect
+  0.000 $.c  incorrect (value_mismatch)""",
+    "paper": """\
+Evaluation (paper): pass_rate 0.667 · overall_score 0.800 · field_score 0.667
   2 of 3 fields pass: 2 correct, 1 incorrect
-  0.000 $.c  incorrect (value_mismatch)"""
+  0.000 $.c  incorrect (value_mismatch)""",
+}
 
 
-def test_card_text() -> None:
+@pytest.mark.parametrize("profile", CARDS)
+def test_card_text(profile: str) -> None:
     schema = obj(a={"type": "array", "items": STRING}, b=STRING, c=STRING)
     gold = {"a": ["x", "y", "z"], "b": "1", "c": "2"}
-    ev = xb.evaluate(schema, gold, {**gold, "c": "9"})
-    assert repr(ev) == CARD.replace("0.600", "0.800")
+    ev = xb.evaluate(schema, gold, {**gold, "c": "9"}, profile=profile)
+    assert repr(ev) == CARDS[profile]
+
+
+@pytest.mark.parametrize("profile", CARDS)
+def test_card_html_has_the_arrays_that_differ(profile: str) -> None:
+    inner = obj(k=STRING, t={"type": "array", "items": STRING})
+    schema = obj(outer={"type": "array", "items": inner})
+    gold = {"outer": [{"k": "1", "t": ["x", "y"]}, {"k": "2"}]}
+    predicted = {"outer": [{"k": "1", "t": ["x", "z"]}]}
+    ev = xb.evaluate(schema, gold, predicted, profile=profile)
+    copied = pickle.loads(pickle.dumps(ev))  # noqa: S301
+    for html in (ev._repr_html_(), copied._repr_html_()):
+        assert "arrays that differ" in html
+        assert "<td>outer</td>" in html
+        assert "<td>outer[].t</td>" not in html
 
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">'

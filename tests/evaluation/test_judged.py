@@ -121,15 +121,17 @@ def test_an_item_with_an_unresolved_field_is_not_matched(function: Any) -> None:
     xb.metric("failing")(function)
     schema = obj(r={"type": "array", "items": obj(k=using("failing"), n=STRING, m=STRING)})
     gold = {"r": [{"k": "1", "n": "2", "m": "3"}, {"n": "4", "m": "5"}]}
-    ev = xb.evaluate(schema, gold, gold)
-    assert ev.matches["status"].tolist() == ["partial", "matched"]
-    assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [1, 1, 1]
+    ev = xb.evaluate(schema, gold, gold, profile="paper")
+    assert ev.matches["status"].tolist() == ["differing", "matched"]
+    assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [1, 0, 0]
     top = ev.fields.iloc[0]
     assert (top["outcome"], top["reason"]) == ("judge_error", "judge_error_in_items")
     assert (top["score"], top["passed"]) == (0.5, pd.NA)  # what is certain; it may yet pass
     assert "1 of 2 aligned pairs" in top["reasoning"]
     assert "the first: " in top["reasoning"]
-    assert ev.summary[["judged", "judge_errors", "passed", "failed"]].tolist() == [0, 1, 0, 0]
+    counts = ["judged", "judge_errors", "passed", "failed"]
+    assert ev.summary[counts].tolist() == [0, 1, 0, 0]
+    assert xb.evaluate(schema, gold, gold).summary[counts].tolist() == [4, 1, 4, 0]
 
 
 def test_an_open_verdict_deep_inside_leaves_every_array_above_open() -> None:
@@ -141,14 +143,16 @@ def test_an_open_verdict_deep_inside_leaves_every_array_above_open() -> None:
     ev = xb.evaluate(schema, gold, gold)
     arrays = ev.fields[ev.fields["metric"] == "array_llm"]
     assert arrays["outcome"].tolist() == ["judge_error", "judge_error"]
-    assert ev.summary[["judged", "judge_errors"]].tolist() == [0, 1]
+    assert ev.summary[["judged", "judge_errors", "passed"]].tolist() == [2, 1, 2]
+    paper = xb.evaluate(schema, gold, gold, profile="paper").summary
+    assert paper[["judged", "judge_errors"]].tolist() == [0, 1]
 
 
 def test_an_array_that_open_verdicts_cannot_save_has_a_verdict() -> None:
     xb.metric("failing")(boom)
     schema = obj(r={"type": "array", "items": obj(k=using("failing"), n=STRING)})
     gold = {"r": [{"n": "one"}, {"n": "two"}, {"n": "three"}, {"n": "four", "k": "4"}]}
-    ev = xb.evaluate(schema, gold, {"r": gold["r"][2:]})
+    ev = xb.evaluate(schema, gold, {"r": gold["r"][2:]}, profile="paper")
     top = ev.fields.iloc[0]
     assert (top["outcome"], top["score"], top["passed"]) == ("incorrect", 0.25, False)
     assert top["reason"] == "judge_error_in_items"
@@ -373,7 +377,7 @@ def test_evaluate_inside_a_running_loop_and_awaited() -> None:
     plain = xb.evaluate(schema, gold, predicted)
     in_cell, awaited = asyncio.run(cell())
     for ev in (plain, in_cell, awaited):
-        assert ev.summary["passed"] == 20
+        assert ev.summary["passed"] == 19 + 2
         assert ev.arrays.loc[0, "matched"] == 2
         assert ev.fields.equals(plain.fields)
     assert waiting[1] >= 20, "the calls wait at the same time"
@@ -412,7 +416,8 @@ def test_alignment_of_the_users_own() -> None:
         return [(0, 1), (1, 0)]
 
     ev = xb.evaluate(LIST, *BOTH, alignment=crossed)
-    assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [0, 2, 2]
+    assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [0, 0, 0]
+    assert ev.arrays.loc[0, "differing"] == 2
     assert seen == [(["x", "y"], ["x", "y"], "string")]
     ev = xb.evaluate(
         LIST, *BOTH, alignment=lambda gold, predicted, node: zip((0,), (0,), strict=True)

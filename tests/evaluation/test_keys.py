@@ -37,16 +37,16 @@ JANE = {"name": "Jane Q. Doe"}
 CASES: dict[str, tuple[Any, list[Any], list[Any], list[tuple[int, int, str]]]] = {
     "unlike in all else": (
         "code", [row("xyz", code="1"), row("uvw", code="2")],
-        [row("abc", code="2"), row("def", code="1")], [(0, 1, "partial"), (1, 0, "partial")],
+        [row("abc", code="2"), row("def", code="1")], [(0, 1, "differing"), (1, 0, "differing")],
     ),
-    "alone": ("code", [row("xyz", code="1")], [row("abc", code="1")], [(0, 0, "partial")]),
+    "alone": ("code", [row("xyz", code="1")], [row("abc", code="1")], [(0, 0, "differing")]),
     "by the metric of the field": (
         "name", [row("xyz", **JANE), row("uvw", name="Ann")],
-        [row("abc", name="Zoe"), row("def", name="J. Q. Doe")], [(0, 1, "partial")],
+        [row("abc", name="Zoe"), row("def", name="J. Q. Doe")], [(0, 1, "differing")],
     ),
     "the same JSON before the metric": (
         "name", [row("xyz", **JANE)], [row("xyz", name="J. Q. Doe"), row("abc", **JANE)],
-        [(0, 1, "partial")],
+        [(0, 1, "differing")],
     ),
     "the most similar of several": (
         "code", [row("xyz", code="1")], [row("abc", code="1"), row("xyz", code="1")],
@@ -54,16 +54,16 @@ CASES: dict[str, tuple[Any, list[Any], list[Any], list[tuple[int, int, str]]]] =
     ),
     "as many as there are": (
         "code", [row("xyz", code="1"), row("uvw", code="1")],
-        [row("uvz", code="1"), row("abc", code="1")], [(0, 1, "partial"), (1, 0, "partial")],
+        [row("uvz", code="1"), row("abc", code="1")], [(0, 1, "differing"), (1, 0, "differing")],
     ),
     "absent": ("code", [row("xyz"), row("uvw", code="1")], [row("xyz"), row("abc", code="1")],
-               [(0, 0, "matched"), (1, 1, "partial")]),
+               [(0, 0, "matched"), (1, 1, "differing")]),
     "null": ("code", [row("xyz", code=None)], [row("abc", code=None)], []),
-    "no partner": ("code", [row("xyz", code="1")], [row("xyz", code="2")], [(0, 0, "partial")]),
+    "no partner": ("code", [row("xyz", code="1")], [row("xyz", code="2")], [(0, 0, "differing")]),
     "composite": (
         ["name", "code"], [row("xyz", name="Ann", code="1"), row("uvw", name="Ann", code="2")],
         [row("abc", name="Ann", code="2"), row("def", name="Ann", code="1")],
-        [(0, 1, "partial"), (1, 0, "partial")],
+        [(0, 1, "differing"), (1, 0, "differing")],
     ),
     "half of a composite": (
         ["name", "code"], [row("xyz", name="Ann", code="1")], [row("abc", name="Ann", code="9")],
@@ -107,4 +107,4 @@ def test_bad_keys(key: Any) -> None:
 def test_the_pairs_of_a_matcher_stand() -> None:
     rows = {"rows": [row("xyz", code="1")]}, {"rows": [row("abc", code="2")]}
     ev = xb.evaluate(schema(), *rows, alignment=lambda gold, predicted, node: [(0, 0)])
-    assert pairs(ev) == [(0, 0, "partial")]
+    assert pairs(ev) == [(0, 0, "differing")]

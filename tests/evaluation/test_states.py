@@ -24,8 +24,9 @@ def evaluate(schema: Any, gold: Any, predicted: Any, **rest: Any) -> Any:
 
 def row(ev: Any) -> list[Any]:
     columns = ["gold_state", "predicted_state", "outcome", "score", "passed", "reason"]
-    assert len(ev.fields) == 1
-    return ev.fields[columns].iloc[0].tolist()
+    top = ev.fields[ev.fields["path"] == "$.a"]
+    assert len(top) == 1
+    return top[columns].iloc[0].tolist()
 
 
 BOTH = ("both_absent", 1.0, True)
@@ -158,9 +159,15 @@ def test_absent_object_makes_every_field_below_absent(absent: Any) -> None:
         ["$.a.x", "omission"],
         ["$.a.y", "both_absent"],
         ["$.a.z", "omission"],
+        ["$.a.z[0]", "omission"],
     ]
     ev = evaluate(inner, absent, {"x": "1", "z": ["q"]})
-    assert ev.fields["outcome"].tolist() == ["hallucination", "both_absent", "hallucination"]
+    assert ev.fields[["path", "outcome"]].to_numpy().tolist() == [
+        ["$.a.x", "hallucination"],
+        ["$.a.y", "both_absent"],
+        ["$.a.z", "hallucination"],
+        ["$.a.z[+0]", "hallucination"],
+    ]
 
 
 @pytest.mark.parametrize("gold", [{}, None])
@@ -174,7 +181,11 @@ def test_absent_root(gold: Any, predicted: Any) -> None:
 
 def test_null_root_node_and_objects_have_no_rows() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "null"}, "o": {"type": "object"}}}
-    assert xb.evaluate(schema, {"n": None, "o": {}}, {"n": "x", "o": {"k": 1}}).fields.empty
+    gold, predicted = {"n": None, "o": {}}, {"n": "x", "o": {"k": 1}}
+    assert xb.evaluate(schema, gold, predicted, profile="paper").fields.empty
+    invented = xb.evaluate(schema, gold, predicted).fields
+    assert set(invented["path"]) == {"$.n", "$.o.k"}
+    assert set(invented["outcome"]) == {"hallucination"}
 
 
 def test_absent_items_inside_arrays() -> None:

@@ -45,11 +45,16 @@ def test_item_leaves_count_in_place_of_the_array() -> None:
     assert ev.arrays.loc[0, "score"] == pytest.approx(2 / 6)
 
 
+def test_undeclared_keys_that_look_like_indices_are_fields_of_their_own() -> None:
+    fields = xb.evaluate(obj(), {}, {"[0]": 1, "[+1]": 2, "a.b": [{"c": 3}, 4]}).fields
+    assert sorted(fields["field"]) == ["['[+1]']", "['[0]']", "['a.b'][]", "['a.b'][].c"]
+
+
 def test_two_right_rows_among_five_hundred_invented_ones() -> None:
     gold = {"name": "N", "r": [record("a", "1"), record("b", "2")]}
     invented = [record("qw"[i % 2], str(i + 100)) for i in range(500)]
     predicted = {"name": "N", "r": [*invented[:250], *gold["r"], *invented[250:]]}
-    paper = xb.evaluate(SCHEMA, gold, predicted).summary
+    paper = xb.evaluate(SCHEMA, gold, predicted, profile="paper").summary
     strict = xb.evaluate(SCHEMA, gold, predicted, profile="strict").summary
     assert paper["overall_score"] == 1.0
     assert strict["overall_score"] == pytest.approx(5 / 1005)

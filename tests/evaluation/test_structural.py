@@ -55,22 +55,23 @@ def expected(kind: str, value: str) -> str:
     return "omission" if value.startswith("empty") else "incorrect"
 
 
+@pytest.mark.parametrize("profile", ["paper", "strict"])
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("kind", NODES)
-def test_every_type_against_every_node(kind: str, value: str) -> None:
+def test_every_type_against_every_node(kind: str, value: str, profile: str) -> None:
     schema, gold = NODES[kind]
-    ev = xb.evaluate(
-        obj(a=schema, after=STRING), {"a": gold, "after": "x"}, {"a": VALUES[value], "after": "x"}
-    )
-    counted = ev.fields[ev.fields["counted"]].set_index("path")
+    documents = {"a": gold, "after": "x"}, {"a": VALUES[value], "after": "x"}
+    ev = xb.evaluate(obj(a=schema, after=STRING), *documents, profile=profile)
+    rows = ev.fields.set_index("path")
     path = {"object": "$.a.k", "map": "$.a['k']"}.get(kind, "$.a")
     outcome = expected(kind, value)
-    assert counted.loc[path, "outcome"] == outcome
-    assert counted.loc[path, "score"] == 0
-    assert counted.loc["$.after", "outcome"] == "correct", "the rest is evaluated"
+    assert rows.loc[path, "outcome"] == outcome
+    assert rows.loc[path, "score"] == 0
+    assert rows.loc[path, "counted"] == (kind != "array" or profile == "paper")
+    assert rows.loc["$.after", "outcome"] == "correct", "the rest is evaluated"
     assert ev.summary["structural"] == (outcome == "structural")
     if outcome == "structural":
-        assert counted.loc[path, "reason"] == "type_mismatch"
+        assert rows.loc[path, "reason"] == "type_mismatch"
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -105,6 +106,7 @@ def test_below_a_broken_object(broken: Any) -> None:
         ["$.a.null", "both_absent", 1.0],
         ["$.a.deep.k", "structural", 0.0],
         ["$.a.list", "structural", 0.0],
+        ["$.a.list[0]", "structural", 0.0],
         ["$.a.none", "both_absent", 1.0],
         ["$.after", "correct", 1.0],
     ]
@@ -116,8 +118,9 @@ def test_broken_array_keeps_its_missed_items(broken: Any) -> None:
     if isinstance(broken, list):
         broken = "x"
     ev = xb.evaluate(obj(a=ARRAY), {"a": ["1", "2"]}, {"a": broken})
-    assert ev.fields[["path", "outcome"]].to_numpy().tolist() == [["$.a", "structural"]]
-    counts = ["gold_items", "predicted_items", "matched", "partial", "missed", "spurious"]
+    rows = ev.fields[["path", "outcome"]].to_numpy().tolist()
+    assert rows == [[path, "structural"] for path in ("$.a", "$.a[0]", "$.a[1]")]
+    counts = ["gold_items", "predicted_items", "matched", "differing", "missed", "spurious"]
     assert ev.arrays[counts].to_numpy().tolist() == [[2, 0, 0, 0, 2, 0]]
     assert ev.matches["status"].tolist() == ["missed", "missed"]
 
@@ -126,12 +129,18 @@ def test_broken_array_keeps_its_missed_items(broken: Any) -> None:
 def test_root_of_the_wrong_type(root: Any) -> None:
     predicted = root if not isinstance(root, str) else '"x"'
     ev = xb.evaluate(obj(a=STRING, b=STRING, c=ARRAY), {"a": "1", "c": ["2"]}, predicted)
-    assert ev.fields["outcome"].tolist() == ["structural", "both_absent", "structural"]
+    assert ev.fields[["path", "outcome"]].to_numpy().tolist() == [
+        ["$.a", "structural"],
+        ["$.b", "both_absent"],
+        ["$.c", "structural"],
+        ["$.c[0]", "structural"],
+    ]
 
 
 def test_array_root_and_scalar_root() -> None:
     assert xb.evaluate(ARRAY, ["x"], ["x"]).summary["overall_score"] == 1
-    assert xb.evaluate(ARRAY, ["x"], {"k": 1}).fields["outcome"].tolist() == ["structural"]
+    rows = xb.evaluate(ARRAY, ["x"], {"k": 1}).fields[["path", "outcome"]].to_numpy().tolist()
+    assert rows == [["$", "structural"], ["$[0]", "structural"]]
     ev = xb.evaluate(STRING, '"x"', '"x"')
     assert ev.fields[["path", "field", "outcome"]].to_numpy().tolist() == [["$", "$", "correct"]]
 
@@ -274,7 +283,7 @@ GOLD_FAULTS = [
 
 @pytest.mark.parametrize("schema, gold, predicted, outcome", GOLD_FAULTS)
 def test_fault_of_gold(schema: Any, gold: Any, predicted: Any, outcome: str) -> None:
-    ev = xb.evaluate(obj(a=schema), {"a": gold}, {"a": predicted})
+    ev = xb.evaluate(obj(a=schema), {"a": gold}, {"a": predicted}, profile="paper")
     assert ev.fields[["path", "outcome"]].to_numpy().tolist() == [["$.a", outcome]]
     assert ["gold", "$.a", "type"] in ev.warnings[["side", "path", "kind"]].to_numpy().tolist()
 
@@ -295,21 +304,35 @@ PREDICTED = [
 ]
 
 
-def test_text_items_where_objects_are_declared_align_as_partial() -> None:
+WHOLE_ITEMS: dict[str, list[list[Any]]] = {
+    "paper": [["$.citations", "incorrect", True]],
+    "strict": [
+        ["$.citations", "incorrect", False],
+        ["$.citations[0]", "incorrect", True],
+        ["$.citations[1]", "incorrect", True],
+    ],
+}
+
+
+@pytest.mark.parametrize("profile", WHOLE_ITEMS)
+def test_text_items_where_objects_are_declared_align_as_differing(profile: str) -> None:
     ev = xb.evaluate(
         obj(citations={"type": "array", "items": CITATION}),
         {"citations": GOLD},
         {"citations": PREDICTED},
+        profile=profile,
     )
-    assert ev.fields[["path", "outcome", "reason", "score"]].to_numpy().tolist() == [
-        ["$.citations", "incorrect", "gold_type_mismatch", 0.0]
-    ]
-    counts = ["gold_items", "predicted_items", "matched", "partial", "missed", "spurious"]
-    assert ev.arrays[counts].to_numpy().tolist() == [[2, 3, 0, 2, 2, 3]]
+    paired = ev.fields[~ev.fields["path"].str.contains("[+2]", regex=False)]
+    columns = ["path", "outcome", "counted"]
+    assert paired[columns].to_numpy().tolist() == WHOLE_ITEMS[profile]
+    assert (paired["reason"] == "gold_type_mismatch").all()
+    assert (paired["score"] == 0).all()
+    counts = ["gold_items", "predicted_items", "matched", "differing", "missed", "spurious"]
+    assert ev.arrays[counts].to_numpy().tolist() == [[2, 3, 0, 2, 0, 1]]
     pairs = ev.matches[["gold_index", "predicted_index", "status"]].astype(object)
     assert pairs.where(pairs.notna(), None).to_numpy().tolist() == [
-        [0, 1, "partial"],
-        [1, 0, "partial"],
+        [0, 1, "differing"],
+        [1, 0, "differing"],
         [None, 2, "spurious"],
     ]
     assert (ev.matches["similarity"][:2] >= 0.5).all()
@@ -328,9 +351,22 @@ def test_broken_items_inside_arrays() -> None:
     gold = {"a": [{"k": "x", "n": 1}, {"k": "y", "n": 2}]}
     ev = xb.evaluate(schema, gold, {"a": [{"k": "x", "n": "one"}, 5]})
     rows = ev.fields[["path", "outcome", "counted"]].to_numpy().tolist()
-    assert ["$.a[0].n", "structural", False] in rows
-    assert ev.arrays.loc[0, ["matched", "partial", "missed", "spurious"]].tolist() == [0, 1, 2, 2]
-    assert ev.summary["structural"] == 0
+    assert rows == [
+        ["$.a", "incorrect", False],
+        ["$.a[0].k", "correct", True],
+        ["$.a[0].n", "structural", True],
+        ["$.a[1].k", "omission", True],
+        ["$.a[1].n", "omission", True],
+        ["$.a[+1]", "hallucination", True],
+    ]
+    assert ev.arrays.loc[0, ["matched", "differing", "missed", "spurious"]].tolist() == [0, 1, 1, 1]
+    assert ev.summary["structural"] == 1
+    assert (
+        xb.evaluate(schema, gold, {"a": [{"k": "x", "n": "one"}, 5]}, profile="paper").summary[
+            "structural"
+        ]
+        == 0
+    )
 
 
 def test_the_value_in_place_of_a_container_is_shown() -> None:
@@ -343,11 +379,10 @@ def test_the_value_in_place_of_a_container_is_shown() -> None:
         ["$.a.x", 950, "present"],
         ["$.a.deep.k", 950, "present"],
         ["$.a.list", 950, "present"],
+        ["$.a.list[0]", 950, "present"],
         ["$.a.absent", None, "missing"],
     ]
-    missed = xb.evaluate(
-        obj(a={"type": "array", "items": inner}), {"a": [gold]}, {"a": 950}, profile="strict"
-    ).fields
+    missed = xb.evaluate(obj(a={"type": "array", "items": inner}), {"a": [gold]}, {"a": 950}).fields
     assert missed.loc[missed["path"] == "$.a[0].x", "predicted"].tolist() == [950]
 
 

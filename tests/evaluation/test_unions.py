@@ -147,7 +147,7 @@ README = {
 def test_map_of_arrays_under_an_array_metric_is_aligned_flattened() -> None:
     gold = {"cash": ["x", "y"], "term": ["z"]}
     predicted = {"Term": ["z", "w"], "cash": ["y"]}
-    ev = xb.evaluate(obj(a=README), {"a": gold}, {"a": predicted})
+    ev = xb.evaluate(obj(a=README), {"a": gold}, {"a": predicted}, profile="paper")
     top = ev.fields[ev.fields["counted"]]
     assert top[["path", "metric"]].to_numpy().tolist() == [["$.a", "array_llm"]]
     counts = ["gold_items", "predicted_items", "matched", "missed", "spurious"]
@@ -156,11 +156,24 @@ def test_map_of_arrays_under_an_array_metric_is_aligned_flattened() -> None:
     inner = ev.fields[~ev.fields["counted"]]["path"].tolist()
     assert inner == ["$.a['cash'][1]", "$.a['term'][0]"]
     assert ev.summary["overall_score"] == pytest.approx(2 / 3)
+    strict = xb.evaluate(obj(a=README), {"a": gold}, {"a": predicted}).fields
+    assert strict.loc[strict["counted"], ["path", "outcome"]].to_numpy().tolist() == [
+        ["$.a['cash'][1]", "correct"],
+        ["$.a['term'][0]", "correct"],
+        ["$.a['cash'][0]", "omission"],
+        ["$.a[+1]", "hallucination"],
+    ]
 
 
 def test_items_under_another_key_do_not_match() -> None:
-    ev = xb.evaluate(obj(a=README), {"a": {"cash": ["x"]}}, {"a": {"debt": ["x"]}})
-    assert ev.arrays.loc[0, ["matched", "partial", "missed", "spurious"]].tolist() == [0, 1, 1, 1]
+    documents = {"a": {"cash": ["x"]}}, {"a": {"debt": ["x"]}}
+    strict = xb.evaluate(obj(a=README), *documents)
+    assert strict.fields.loc[strict.fields["counted"], ["path", "outcome"]].to_numpy().tolist() == [
+        ["$.a['cash'][0]", "omission"],
+        ["$.a[+0]", "hallucination"],
+    ]
+    ev = xb.evaluate(obj(a=README), *documents, profile="paper")
+    assert ev.arrays.loc[0, ["matched", "differing", "missed", "spurious"]].tolist() == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +189,7 @@ def test_items_under_another_key_do_not_match() -> None:
     ],
 )
 def test_map_of_arrays_states(gold: Any, predicted: Any, outcome: str) -> None:
-    ev = xb.evaluate(obj(a=README), {"a": gold}, {"a": predicted})
+    ev = xb.evaluate(obj(a=README), {"a": gold}, {"a": predicted}, profile="paper")
     top = ev.fields[ev.fields["counted"]]
     assert top["outcome"].tolist() in ([outcome], ["correct"] if outcome == "both_absent" else [])
     assert ev.summary["passed"] == (outcome in ("correct", "both_absent"))
@@ -227,6 +240,7 @@ def test_map_of_objects_and_of_arrays() -> None:
     assert ev.fields[["path", "outcome"]].to_numpy().tolist() == [
         ["$.m['p'].v", "correct"],
         ["$.m['p'].t", "omission"],
+        ["$.m['p'].t[0]", "omission"],
     ]
     plain = {"type": "object", "additionalProperties": arr(STRING)}
     ev = xb.evaluate(obj(m=plain), {"m": {"p": ["x", "y"]}}, {"m": {"p": ["y", "x"]}})
@@ -426,8 +440,8 @@ def test_a_pair_of_a_tuple_is_never_a_miss_and_an_invention() -> None:
         ["$.t[1]", "incorrect"],
         ["$.t[2]", "omission"],
     ]
-    assert ev.matches["status"].tolist() == ["matched", "partial", "partial"]
-    assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [1, 2, 2]
+    assert ev.matches["status"].tolist() == ["matched", "differing", "differing"]
+    assert ev.arrays.loc[0, ["matched", "missed", "spurious"]].tolist() == [1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -454,7 +468,8 @@ def test_two_keys_of_one_map_are_two_keys(one: str, two: str) -> None:
 @pytest.mark.parametrize("objects", [obj(k=STRING), {"$ref": "#"}], ids=["object", "tree"])
 def test_an_invented_object_of_undeclared_keys(objects: Any, invented: Any, outcome: str) -> None:
     schema = obj(p={"anyOf": [STRING, objects]})
-    (row,) = xb.evaluate(schema, {}, {"p": invented}).fields.to_dict("records")
+    ev = xb.evaluate(schema, {}, {"p": invented}, profile="paper")
+    (row,) = ev.fields.to_dict("records")
     assert (row["path"], row["outcome"]) == ("$.p", outcome)
     assert row["predicted"] == (invented if outcome == "hallucination" else None)
 

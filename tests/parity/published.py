@@ -45,7 +45,7 @@ def is_internal(path: str) -> bool:
 
 def results_of(schema: Any, gold: Any, predicted: Any) -> dict[tuple[str, str], list[Result]]:
     """Our results by (schema path, metric); several if a map has several keys."""
-    fields = xb.evaluate(schema, gold, predicted, judge=FixedJudge()).fields
+    fields = xb.evaluate(schema, gold, predicted, profile="paper", judge=FixedJudge()).fields
     results: dict[tuple[str, str], list[Result]] = {}
     for row in fields[fields.counted].itertuples():
         path = re.sub(r"\['(.*?)'\]", r".\1", row.schema_path or "$")

@@ -213,7 +213,7 @@ def test_one_value(schema, gold, predicted, theirs, ours, published):
     documents = (schema, {"x": gold}, {"x": predicted})
     found = published.results(*documents)
     assert [result.passed for result in found.values()] == ([] if theirs is None else [theirs])
-    fields = xb.evaluate(*documents).fields
+    fields = xb.evaluate(*documents, profile="paper").fields
     assert list(fields.passed) == [ours]
 
 
@@ -239,7 +239,7 @@ def test_fuzzy_similarity_is_symmetric(published):
     one, two = {"x": "ccbaabbc"}, {"x": "bccabcbc"}
     both_ways = [(one, two), (two, one)]
     theirs = [r.score for pair in both_ways for r in published.results(schema, *pair).values()]
-    ours = [xb.evaluate(schema, *pair).fields.score[0] for pair in both_ways]
+    ours = [xb.evaluate(schema, *pair, profile="paper").fields.score[0] for pair in both_ways]
     assert theirs == [0.75, 0.25]
     assert ours[0] == ours[1]
 
@@ -249,7 +249,7 @@ def test_metrics_of_item_fields_run(value, matched, published):
     gold, predicted = ({"rows": [{"name": "a", "value": v}]} for v in (1000.0, value))
     theirs = published.results(ROWS, gold, predicted)
     assert [metric for _, metric in theirs] == ["array_llm"]  # and no way to say which metric
-    evaluation = xb.evaluate(ROWS, gold, predicted)
+    evaluation = xb.evaluate(ROWS, gold, predicted, profile="paper")
     assert evaluation.arrays.matched[0] == matched
     assert "number_tolerance" in set(evaluation.fields.metric)
 
@@ -260,7 +260,7 @@ def test_weights_undeclared_keys_and_unknown_metrics(published):
     schema["properties"]["y"] = {"type": "string", "evaluation_config": "string_exact"}
     documents = (schema, {"x": "a", "y": "b"}, {"x": "wrong", "y": "b", "z": "undeclared"})
     assert published.report(*documents).overall_score == 0.5
-    evaluation = xb.evaluate(*documents)
+    evaluation = xb.evaluate(*documents, profile="paper")
     assert evaluation.summary.field_score == pytest.approx(0.01)
     assert "$.z" in set(evaluation.warnings.path)
 

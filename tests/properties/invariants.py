@@ -48,9 +48,10 @@ def _check_arrays(arrays: pd.DataFrame, fields: pd.DataFrame) -> None:
     assert arrays["path"].is_unique
     rows = fields.set_index("path")
     for a in arrays.itertuples():
-        assert a.missed == a.gold_items - a.matched
-        assert a.spurious == a.predicted_items - a.matched
-        assert 0 <= a.matched + a.partial <= min(a.gold_items, a.predicted_items)
+        paired = a.matched + a.differing
+        assert min(a.matched, a.differing, a.missed, a.spurious) >= 0
+        assert a.missed == a.gold_items - paired
+        assert a.spurious == a.predicted_items - paired
         assert _or_none(a.recall) == _ratio(a.matched, a.gold_items)
         assert _or_none(a.precision) == _ratio(a.matched, a.predicted_items)
         assert _or_none(a.f1) == _ratio(2 * a.matched, a.gold_items + a.predicted_items)
@@ -68,16 +69,13 @@ def _check_matches(matches: pd.DataFrame, arrays: pd.DataFrame) -> None:
             assert a.gold_items == a.predicted_items == 0
             continue
         found = rows["status"].value_counts().to_dict()
-        paired = a.matched + a.partial
-        assert found.get("matched", 0) == a.matched
-        assert found.get("partial", 0) == a.partial
-        assert found.get("missed", 0) == a.gold_items - paired
-        assert found.get("spurious", 0) == a.predicted_items - paired
-        assert len(rows) == a.gold_items + found.get("spurious", 0)
+        for status in ("matched", "differing", "missed", "spurious"):
+            assert found.get(status, 0) == getattr(a, status)
+        assert len(rows) == a.gold_items + a.spurious
         assert sorted(rows["gold_index"].dropna()) == list(range(a.gold_items))
         assert sorted(rows["predicted_index"].dropna()) == list(range(a.predicted_items))
         similarity = rows["similarity"].dropna()
-        assert len(similarity) == paired
+        assert len(similarity) == a.matched + a.differing
         assert ((similarity >= 0) & (similarity <= 1)).all()
 
 
@@ -89,13 +87,24 @@ def _check_summary(ev: Any) -> None:
     assert s["failed"] == s["judged"] - s["passed"]
     for entry, outcome in COUNTS.items():
         assert s[entry] == (counted["outcome"] == outcome).sum()
-    for name in ("overall_score", "field_score", "pass_rate", "pass_rate_judged", "gold_coverage"):
+    for name in ("pass_rate", "overall_score", "field_score", "null_pass_rate", "gold_coverage"):
         assert 0 <= s[name] <= 1
+    for name in ("pass_rate_judged", "precision", "recall", "f1"):
+        assert s[name] != s[name] or 0 <= s[name] <= 1  # NaN where nothing was judged, or no value
     if not len(counted):
         return
     scores = counted["score"].fillna(0).astype(float).to_numpy()
     weights = counted["weight"].to_numpy()
-    assert s["field_score"] == pytest.approx((scores * weights).sum() / weights.sum())
+    if ev.meta["profile"] == "strict":  # each schema field once
+        rows: dict[str, list[tuple[float, float]]] = {}
+        for field, score, weight in zip(counted["field"], scores, weights, strict=True):
+            rows.setdefault(field, []).append((score, weight))
+        means = [sum(x * w for x, w in some) / sum(w for _, w in some) for some in rows.values()]
+        most = [max(w for _, w in some) for some in rows.values()]
+        expected = sum(mean * weight for mean, weight in zip(means, most, strict=True)) / sum(most)
+        assert s["field_score"] == pytest.approx(expected)
+    else:
+        assert s["field_score"] == pytest.approx((scores * weights).sum() / weights.sum())
     items = ev.arrays.set_index("path")["gold_items"]
     sizes = counted["path"].map(items).astype(float).fillna(1).clip(lower=1).to_numpy()
     assert s["overall_score"] == pytest.approx(

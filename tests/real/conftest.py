@@ -56,14 +56,15 @@ def schema_for() -> Callable[[Path], xb.schema.Schema]:
 
 
 @cache
-def evaluated_itself(path: Path) -> Any:
+def evaluated_itself(path: Path, profile: str = "strict") -> Any:
     gold = json.loads(path.read_text(encoding="utf-8"))
-    return xb.evaluate(schema_of(path.parent.parent.name), gold, copy.deepcopy(gold))
+    schema = schema_of(path.parent.parent.name)
+    return xb.evaluate(schema, gold, copy.deepcopy(gold), profile=profile)
 
 
 @pytest.fixture
-def itself() -> Callable[[Path], Any]:
-    """From a gold file to its evaluation against itself, which is done once."""
+def itself() -> Callable[..., Any]:
+    """From a gold file and a profile to its evaluation against itself, which is done once."""
     return evaluated_itself
 
 
