@@ -161,7 +161,7 @@ def test_undeclared_key_that_gold_keeps_everything_under() -> None:
 
 def test_profiles_are_one_table_of_rules() -> None:
     table = xb.profiles()
-    assert table.columns.tolist() == ["paper", "strict", "meaning"]
+    assert table.columns.tolist() == ["strict", "paper", "meaning"]
     assert len(table) == 3
     assert table.loc["array_score", ["paper", "strict"]].tolist() == ["recall", "f1"]
     assert not table["meaning"].isna().any()
