@@ -160,6 +160,8 @@ def count_leaves(walk: Traversal) -> None:
     while position < len(walk.arrays):  # entering items appends their arrays
         array = walk.arrays[position]
         position += 1
+        if array.score is None:  # of an item that was entered here
+            array.score, array.passed = point_score(array.settled)
         if not array.counted or not _gives_way(array):
             continue
         paired = [p for p in array.pairs if p.status in PAIRED]

@@ -50,6 +50,18 @@ def test_undeclared_keys_that_look_like_indices_are_fields_of_their_own() -> Non
     assert sorted(fields["field"]) == ["['[+1]']", "['[0]']", "['a.b'][]", "['a.b'][].c"]
 
 
+def test_an_array_in_place_of_which_stands_another_type_has_a_score() -> None:
+    schema = obj(r=arr(arr(STRING)))
+    ev = xb.evaluate(schema, {"r": [["x", "y"], ["z"]]}, {"r": [True, ["z"]]}, alignment=_in_order)
+    assert ev.arrays[["path", "score"]].to_numpy().tolist() == [
+        ["$.r", 0.5], ["$.r[0]", 0.0], ["$.r[1]", 1.0],
+    ]  # fmt: skip
+
+
+def _in_order(gold: Any, predicted: Any, node: Any) -> list[tuple[int, int]]:
+    return [(i, i) for i in range(min(len(gold), len(predicted)))]
+
+
 def test_two_right_rows_among_five_hundred_invented_ones() -> None:
     gold = {"name": "N", "r": [record("a", "1"), record("b", "2")]}
     invented = [record("qw"[i % 2], str(i + 100)) for i in range(500)]
@@ -149,7 +161,7 @@ def test_undeclared_key_that_gold_keeps_everything_under() -> None:
 
 def test_profiles_are_one_table_of_rules() -> None:
     table = xb.profiles()
-    assert table.columns.tolist() == ["paper", "strict", "meaning"]
+    assert table.columns.tolist() == ["strict", "paper", "meaning"]
     assert len(table) == 3
     assert table.loc["array_score", ["paper", "strict"]].tolist() == ["recall", "f1"]
     assert not table["meaning"].isna().any()

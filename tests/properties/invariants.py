@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -105,8 +106,14 @@ def _check_summary(ev: Any) -> None:
         assert s["field_score"] == pytest.approx(expected)
     else:
         assert s["field_score"] == pytest.approx((scores * weights).sum() / weights.sum())
-    items = ev.arrays.set_index("path")["gold_items"]
-    sizes = counted["path"].map(items).astype(float).fillna(1).clip(lower=1).to_numpy()
+    items = dict(zip(ev.arrays["path"], ev.arrays["gold_items"], strict=True))
+    # the arrays of missed items have no row in arrays
+    whole = (
+        len(gold) if isinstance(gold, list) and metric in {"array_llm", "set_f1"} else 1
+        for gold, metric in zip(counted["gold"], counted["metric"], strict=True)
+    )
+    pairs = zip(counted["path"], whole, strict=True)
+    sizes = np.array([max(1, items.get(path, size)) for path, size in pairs], dtype=float)
     assert s["overall_score"] == pytest.approx(
         (scores * weights * sizes).sum() / (weights * sizes).sum()
     )
