@@ -120,8 +120,11 @@ def test_a_long_document_is_worth_no_more_than_a_short_one(measure: str) -> None
     assert [line.pass_rate for line in found.rows.lines] == [0.25, 0.75]
 
 
-def test_runs_have_the_pass_rate_and_field_score_of_by_run() -> None:
-    evs = xb.evaluate_runs(xb.load_dataset(), progress=False)
+@pytest.mark.parametrize(
+    "profile, score", [("paper", "field_score"), ("strict", "overall_score")]
+)
+def test_runs_have_the_pass_rate_and_mean_score_of_by_run(profile: str, score: str) -> None:
+    evs = xb.evaluate_runs(xb.load_dataset(), profile=profile, progress=False)
     expected = evs.by_run.set_index("run")
     for choice in ({"rows": "run"}, {"rows": "document", "columns": "run"}):
         found = shown(evs, measure="pass_rate", **choice)
@@ -130,7 +133,7 @@ def test_runs_have_the_pass_rate_and_field_score_of_by_run() -> None:
         assert [line.pass_rate for line in side.lines] == pytest.approx(
             table["pass_rate"], abs=1e-4
         )
-        assert [line.score for line in side.lines] == pytest.approx(table["field_score"], abs=1e-4)
+        assert [line.score for line in side.lines] == pytest.approx(table[score], abs=1e-4)
         assert side.lines[0].title == "osprey-7b"
     outputs = evs.summary.set_index(["run", "document"])["pass_rate"]
     for document, cells in zip(found.rows.lines, found.cells, strict=True):
