@@ -159,15 +159,15 @@ def test_broken_output_is_a_result(tmp_path: Path, call: Callable[..., Done]) ->
     "options, limit, error",
     [
         ([], 0.89, ""),
-        ([], 0.9, "error: pass_rate is 0.8909, below 0.9\n"),
+        ([], 0.9, "error: pass_rate (strict) is 0.8909, below 0.9\n"),
         (["--measure", "field_score"], 0.86, ""),
-        (["--measure", "field_score"], 0.87, "error: field_score is 0.8637, below 0.87\n"),
+        (["--measure", "field_score"], 0.87, "error: field_score (strict) is 0.8642, below 0.87\n"),
         (["--profile", "paper"], 0.89, ""),
         (["--profile", "paper", "--measure", "overall_score"], 0.86, ""),
         (
             ["--profile", "paper", "--measure", "overall_score"],
             0.87,
-            "error: overall_score is 0.8621, below 0.87\n",
+            "error: overall_score (paper) is 0.8621, below 0.87\n",
         ),
     ],
 )
