@@ -238,11 +238,13 @@ def _places(
 ) -> Iterator[tuple[_Place, bool]]:
     """Find the suspected places of a document, and whether they are common in their field."""
     arrays = _arrays(fields, matches)
-    sizes = Counter(fields.drop_duplicates("path")["field"])
+    sizes = Counter(_of_gold(fields.drop_duplicates("path"))["field"])
+    gold_items: Counter[str] = Counter()
     of_gold = matches[matches["gold_index"].notna()].drop_duplicates(["path", "gold_index"])
     for path, items in of_gold.groupby("path").size().items():
         if path in arrays:
-            sizes[f"{arrays[path]['field']}[]"] += items
+            gold_items[f"{arrays[path]['field']}[]"] += items
+    sizes |= gold_items  # items that are values of their own have a row each in `fields` too
     places = [*_of_fields(fields, arrays, votes), *_of_items(matches, arrays, votes)]
     many = Counter((place.field, place.kind) for place in places)
     for place in places:
@@ -397,7 +399,11 @@ def _failing_rows(fields: pd.DataFrame) -> pd.DataFrame:
         & ~(fields["reason"].eq("gold_type_mismatch") & fields["field"].str.endswith("[]"))
         & fields["schema_path"].notna()
     ]
-    rows = rows.drop_duplicates(["run", "path"])
+    return _of_gold(rows.drop_duplicates(["run", "path"]))
+
+
+def _of_gold(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows at places of gold, without those of spurious items."""
     of_gold = [
         not any((s[3] or "").startswith("+") for s in PATH_STEP.finditer(path))
         for path in rows["path"]

@@ -633,8 +633,10 @@ class EvaluationView(View):
         written = ", ".join(f"{key}={value!r}" for key, value in params.items())
         score = "no verdict" if row.score is pd.NA else f"{row.score:.4g}"
         passed = "" if row.passed is pd.NA else ", passed" if row.passed else ", not passed"
-        counted = "counts toward the scores" if row.counted else "inside an array item, not counted"
         items = self._items.get(row.path)
+        by_leaves = items is not None and ev.profile.count_array_leaves
+        why = "the fields of its items count in its place" if by_leaves else "inside an array item"
+        counted = "counts toward the scores" if row.counted else f"not counted: {why}"
         facts = {
             "outcome": f"{outcome_text(row.outcome)}: {reason_text(row, self._replaced)}",
             "read": accepted_text(row.accepted_as, _LONGEST_WORDS),

@@ -247,7 +247,7 @@ def test_metrics_of_the_main_module(tmp_path):
     path.write_text(SCRIPT)
     command = [sys.executable, "-W", "error", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert (done.stdout, done.stderr) == ("[1.0, 0.0]", "")
+    assert (done.stdout, done.stderr) == ("[1, 0]", "")
 
 
 # --- what goes wrong ---------------------------------------------------------------------------

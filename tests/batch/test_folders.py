@@ -67,7 +67,7 @@ def test_all_ways_to_disk_give_the_same_files(sample, same, tmp_path):
     same(loaded, here)
     assert repr(loaded) == repr(here)
     assert len(loaded) == 10
-    assert loaded.meta.items() >= {"profile": "paper", "judge": "offline", "outputs": 10}.items()
+    assert loaded.meta.items() >= {"profile": "strict", "judge": "offline", "outputs": 10}.items()
 
 
 def test_own_columns_survive(three, calls, same, tmp_path):
@@ -83,7 +83,7 @@ def test_own_columns_survive(three, calls, same, tmp_path):
 LOADED = {
     "nothing": ({}, "no batch.json in"),
     "unfinished": ({"finished.sqlite": ""}, "not finished: evaluate_runs"),
-    "format": ({"batch.json": '{"format": 99}'}, "has format 99; this version reads 4"),
+    "format": ({"batch.json": '{"format": 99}'}, "has format 99, this version reads 5"),
     "no object": ({"batch.json": "[]"}, "has format"),
     "no json": ({"batch.json": "{"}, r"batch\.json' is not JSON"),
 }
@@ -317,7 +317,7 @@ class Strict:
 
 
 DIFFERENT = {
-    "profile": ({"profile": "strict"}, "profile 'paper', not with 'strict'"),
+    "profile": ({"profile": "paper"}, "profile 'strict', not with 'paper'"),
     "judge": ({"judge": Strict()}, "judge 'offline', not with 'strict-judge'"),
     "alignment": ({"alignment": lambda g, p, n: []}, "alignment 'optimal', not with"),
 }

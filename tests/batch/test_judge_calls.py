@@ -146,15 +146,15 @@ def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
     evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path)
     about = json.loads((tmp_path / "batch.json").read_text())
     (tmp_path / "batch.json").write_text(json.dumps({**about, "format": 1}))
-    with pytest.raises(xb.InputError, match="has format 1; this version reads 4"):
+    with pytest.raises(xb.InputError, match="has format 1, this version reads 5"):
         load_evaluations(tmp_path)
     with closing(sqlite3.connect(tmp_path / "finished.sqlite")) as store, store:
         [text] = store.execute("select settings from settings").fetchone()
         store.execute(
-            "update settings set settings = ?", (text.replace('"format": 4', '"format": 1'),)
+            "update settings set settings = ?", (text.replace('"format": 5', '"format": 1'),)
         )
         store.execute("alter table outputs drop column judge_calls")
-    with pytest.raises(xb.InputError, match="evaluated with format 1, not with 4"):
+    with pytest.raises(xb.InputError, match="evaluated with format 1, not with 5"):
         evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
 
 
@@ -300,8 +300,8 @@ def test_alignments_by_a_model(workers, people, make, server, tmp_path):
     evs = evaluate_runs(people, save_to=tmp_path, **workers, **options)
     assert evs.meta["alignment"] == LLMAligner(make()).name
     assert evs.judge_calls["metric"].tolist() == ["array_llm"] * 3
-    assert evs.summary["llm_calls"].tolist() == [1.0, 1.0, 1.0]
-    assert evs.arrays["partial"].tolist() == [6, 5, 4]
+    assert evs.summary["llm_calls"].tolist() == [1, 1, 1]
+    assert evs.arrays["differing"].tolist() == [6, 5, 4]
     again = evaluate_runs(people, resume=tmp_path, **options)
     assert again.meta["reused"] == 3
     other = {**options, "alignment": LLMAligner(make(temperature=0.5))}

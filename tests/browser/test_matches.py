@@ -138,7 +138,7 @@ def test_the_slider_decides_pairs_anew(notebook: Notebook, out: Any) -> None:
     expect(out.get_by_text("Changed: align_threshold 0.50 → 1.00.")).to_be_visible()
     out.get_by_role("button", name="As declared").click()
     notebook.wait_python("view.thresholds", {})
-    expect(row(out, "2 → 2")).to_contain_text("partial")
+    expect(row(out, "2 → 2")).to_contain_text("differing")
     expect(slider).to_have_value("0.5")
 
 
@@ -169,7 +169,7 @@ def test_filters_search_order_and_array(notebook: Notebook, out: Any) -> None:
     expect(out.get_by_text("No item matches; clear the filters.")).to_be_visible()
     out.get_by_role("searchbox").fill("")
     out.get_by_role("combobox", name="Order").select_option("failing first")
-    expect(rows.first).to_contain_text("partial")
+    expect(rows.first).to_contain_text("differing")
     out.get_by_role("combobox", name="Array").select_option("$.topics: 4 gold, 4 predicted")
     notebook.wait_python("view.path", "$.topics")
     expect(rows).to_have_count(4)

@@ -121,8 +121,9 @@ def test_completion_answers_the_shell() -> None:
 def test_evaluate_prints_scores_and_what_is_wrong(call: Callable[..., Done]) -> None:
     done = call("evaluate", *FILES.values())
     assert done.status == 0
-    assert "overall_score 0.862" in done.out
-    assert "$.posts: 3 of 4 matched, 1 missed, 1 spurious" in done.out
+    assert "Evaluation (strict): pass_rate 0.891 (null 0.073)" in done.out
+    assert "49 of 55 fields pass" in done.out
+    assert "$.posts: 3 of 4 matched, 1 differing, 0 missed, 0 spurious" in done.out
     assert "incorrect     $.posts[2].until: 2021 -> 2022" in done.out
 
 
@@ -154,11 +155,28 @@ def test_broken_output_is_a_result(tmp_path: Path, call: Callable[..., Done]) ->
     assert "not UTF-8" in done.out
 
 
-@pytest.mark.parametrize("limit, status", [(0.86, 0), (0.87, 1)])
-def test_fail_under(limit: float, status: int, call: Callable[..., Done]) -> None:
-    done = call("evaluate", *FILES.values(), "--fail-under", limit)
-    assert done.status == status
-    assert done.err == ("error: overall_score is 0.8621, below 0.87\n" if status else "")
+@pytest.mark.parametrize(
+    "options, limit, error",
+    [
+        ([], 0.89, ""),
+        ([], 0.9, "error: pass_rate (strict) is 0.8909, below 0.9\n"),
+        (["--measure", "field_score"], 0.86, ""),
+        (["--measure", "field_score"], 0.87, "error: field_score (strict) is 0.8642, below 0.87\n"),
+        (["--profile", "paper"], 0.89, ""),
+        (["--profile", "paper", "--measure", "overall_score"], 0.86, ""),
+        (
+            ["--profile", "paper", "--measure", "overall_score"],
+            0.87,
+            "error: overall_score (paper) is 0.8621, below 0.87\n",
+        ),
+    ],
+)
+def test_fail_under(
+    options: list[str], limit: float, error: str, call: Callable[..., Done]
+) -> None:
+    done = call("evaluate", *FILES.values(), "--fail-under", limit, *options)
+    assert done.status == bool(error)
+    assert done.err == error
 
 
 def test_a_check_of_nothing_fails(tmp_path: Path, call: Callable[..., Done]) -> None:
@@ -180,7 +198,7 @@ def test_report(tmp_path: Path, call: Callable[..., Done]) -> None:
     written = sorted(p.name for p in (tmp_path / "out/mine").iterdir())
     assert written == ["fields.csv", "fields.md", "report.html", "report.json", "summary.txt"]
     as_json = call("report", *FILES.values(), "-o", tmp_path / "out", "--name", "mine", "--json")
-    assert as_json.json["summary"]["pass_rate"] == pytest.approx(17 / 19)
+    assert as_json.json["summary"]["pass_rate"] == pytest.approx(49 / 55)
 
 
 # --- many documents ----------------------------------------------------------------------------

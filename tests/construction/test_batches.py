@@ -78,7 +78,7 @@ def test_the_sample(sample: TableEvaluations) -> None:
 
 def test_parsability_and_outcomes(small: TableEvaluations) -> None:
     found = small.summary.set_index(["run", "document"])
-    assert found["outcome"].tolist() == ["evaluated"] * 2 + ["invalid"] * 2 + ["evaluated"] * 3
+    assert found["valid"].tolist() == [True] * 2 + [False] * 2 + [True] * 3
     assert found["direct"].tolist() == [True, True, False, False, True, True, False]
     assert found["mapped"].tolist() == [True, True, False, False, True, True, True]
     modes = found["failure_mode"].fillna("").tolist()

@@ -130,7 +130,7 @@ def test_a_failed_call_is_an_invalid_answer(start: Start, server: LLMServer) -> 
     server.script(failure(400, "maximum context length is 8192 tokens"))
     run = start(max_concurrency=1)
     found = evaluate_tables(run, dataset="sample", progress=False)
-    row = found.summary[found.summary["outcome"] == "invalid"].iloc[0]
+    row = found.summary[~found.summary["valid"]].iloc[0]
     assert (row["failure_mode"], row["error_reason"]) == ("no_answer", "context_length")
     assert found.by_run["invalid"].tolist() == [1]
 

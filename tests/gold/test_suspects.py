@@ -351,7 +351,8 @@ def test_a_document_without_its_pdf(planted: tuple[xb.runs.Dataset, Any]) -> Non
     assert found["findings"].notna().all()
 
 
-def test_recorded_runs() -> None:
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+def test_recorded_runs(profile: str) -> None:
     """The counts of docs/howto/suspects.md."""
     folder, dataset = os.environ.get("EXTRACTBENCH_RUNS"), os.environ.get("EXTRACTBENCH_DATASET")
     if not folder or not dataset:
@@ -360,7 +361,8 @@ def test_recorded_runs() -> None:
         )
     ds = xb.load_dataset("extractbench")
     runs = xb.runs.recorded_outputs(folder)
-    found = suspects(xb.evaluate_runs(runs, dataset=ds, progress=False), ds)
+    evs = xb.evaluate_runs(runs, dataset=ds, profile=profile, progress=False)
+    found = suspects(evs, ds)
     page = (Path(__file__).parents[2] / "docs" / "howto" / "suspects.md").read_text("utf-8")
     for kind, rows in [*found.groupby("kind"), ("all", found)]:
         pages = rows[["consensus_page", "gold_page"]].notna()

@@ -248,7 +248,7 @@ def test_outcomes_are_the_share_of_fields_that_fail(runs: xb.runs.Evaluations, a
     for bar in ax.patches:
         ends[ticks(ax)[round(bar.get_y() + bar.get_height() / 2)]] += bar.get_width()
     assert ends == pytest.approx((100 * failed / table["rows"]).to_dict())
-    written = [f"{n} of {of}" for n, of in zip(failed, table["rows"], strict=True)]
+    written = [f"{n} of {of:,}" for n, of in zip(failed, table["rows"], strict=True)]
     assert set(written) <= {text.split(":")[0] for text in texts(ax)}
 
 

@@ -61,7 +61,7 @@ def test_a_line_a_corruption_and_profile(frame: pd.DataFrame) -> None:
     one, two, three, four = styles(ax)
     assert one[0] == three[0] != two[0] == four[0]
     assert one[1] == two[1] != three[1] == four[1]
-    assert ax.get_ylabel() == "overall score"
+    assert ax.get_ylabel() == "pass rate"
 
 
 def test_what_all_lines_share_is_in_the_title(frame: pd.DataFrame) -> None:

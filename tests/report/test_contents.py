@@ -294,12 +294,12 @@ OVERALL RESULTS
 ARRAY BREAKDOWN
 ----------------------------------------
   languages [PASS] score=1.000
-    Items: 3 matched, 0 missed, 0 spurious
+    Items: 3 matched, 0 differing, 0 missed, 0 spurious
     P=1.000 R=1.000 F1=1.000
 """
 WORK = """\
   workExperience [FAIL] score=0.667
-    Items: 2 matched, 1 missed, 1 spurious
+    Items: 2 matched, 0 differing, 1 missed, 1 spurious
     P=0.667 R=0.667 F1=0.667
 """
 FAILED = """\
@@ -314,7 +314,7 @@ FAILED FIELDS (first 10)
 
 
 def test_summary_of_the_readme(cv, tmp_path):
-    text = (xb.evaluate(*cv).save(tmp_path) / "summary.txt").read_text(encoding="utf-8")
+    text = (xb.evaluate(*cv, profile="paper").save(tmp_path) / "summary.txt").read_text(encoding="utf-8")
     for block in (SUMMARY, WORK, FAILED):
         assert block in text
     for title in ("CONFUSION MATRIX", "COVERAGE", "WHAT WENT WRONG"):
@@ -391,7 +391,7 @@ def test_recorded_reports_are_read_and_have_no_key_that_ours_lack(every_outcome)
 def test_a_report_joins_with_fields(every_outcome, tmp_path):
     builder = ReportBuilder(ReportConfig(tmp_path, "r"))
     frame = read_report(builder.save(builder.build(*every_outcome)))
-    fields = xb.evaluate(*every_outcome).fields.query("counted")
+    fields = xb.evaluate(*every_outcome, profile="paper").fields.query("counted")
     joined = fields.merge(frame, on=["path", "metric"], suffixes=("", "_report"))
     assert len(joined) == len(fields) == len(frame)
     assert joined.score.equals(joined.score_report)

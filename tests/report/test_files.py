@@ -151,7 +151,7 @@ def test_no_cell_is_a_formula(value: Any, cell: str, tmp_path: Path) -> None:
 
 
 def test_csv_columns_and_types(cv: Any, tmp_path: Path) -> None:
-    text = files_of(xb.evaluate(*cv), tmp_path)["fields.csv"]
+    text = files_of(xb.evaluate(*cv, profile="paper"), tmp_path)["fields.csv"]
     frame = pd.read_csv(io.StringIO(text, newline=""))
     assert list(frame.columns) == CSV_COLUMNS
     frame = frame.set_index("normalized_path")
@@ -216,12 +216,12 @@ def test_every_section_of_summary_and_page(every_outcome: Any, tmp_path: Path) -
     files = files_of(ev, tmp_path)
     check_summary(files["summary.txt"])
     for text in (
-        "Judge Errors: 1",
+        "Judge Errors: 3",
         "lower bound",
-        "rows [FAIL] score=0.500",
+        "rows [FAIL] score=0.400",
     ):
         assert text in files["summary.txt"]
-    for text in ("without a verdict", "Partial pairs", "predicted: undeclared", "Spurious items"):
+    for text in ("without a verdict", "Pairs that differ", "predicted: undeclared", "Spurious items"):
         assert text in files["report.html"]
 
 
@@ -232,9 +232,9 @@ def test_long_names_and_many_arrays_stay_one_page(tmp_path: Path) -> None:
     gold = {name: ["a", "b"] for name in names}
     files = files_of(xb.evaluate(schema, gold, {n: ["a", "c", n] for n in names}), tmp_path)
     check_summary(files["summary.txt"])
-    assert "… [FAIL] score=0.500" in files["summary.txt"]
+    assert "… [FAIL] score=0.400" in files["summary.txt"]
     assert "… 390 more arrays with better F1" in files["summary.txt"]
-    assert "… 390 more in fields.csv" in files["summary.txt"]
+    assert "… 1190 more in fields.csv" in files["summary.txt"]
 
 
 @pytest.mark.parametrize("extracted", ["changed", "absent"])

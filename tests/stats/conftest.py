@@ -54,8 +54,8 @@ def batch() -> Batch:
             frame = ev.fields
             columns = {n: pd.array([v] * len(frame), dtype=TEXT) for n, v in ids.items()}
             fields.append(frame.assign(**columns))
-            outcome = "invalid" if ev.inputs.problem else "evaluated"
-            summaries.append(pd.DataFrame([{**ids, "outcome": outcome, **ev.summary}]))
+            valid = ev.inputs.problem is None
+            summaries.append(pd.DataFrame([{**ids, "valid": valid, **ev.summary}]))
     return Batch(pd.concat(fields, ignore_index=True), pd.concat(summaries, ignore_index=True))
 
 

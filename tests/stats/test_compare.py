@@ -161,7 +161,7 @@ def test_several_outputs_of_a_document_are_averaged_first() -> None:
 
 def test_invalid_outputs_count_as_zero(scores: Any) -> None:
     frame = scores(x=[1.0, np.nan, 0.8], y=[1.0, 1.0, 0.9])
-    frame["outcome"] = ["evaluated", "invalid", "evaluated"] + ["evaluated"] * 3
+    frame["valid"] = [True, False, True] + [True] * 3
     row = compare_runs(frame, measures="pass_rate").scores.set_index("group").loc["x"]
     assert row[["documents", "invalid"]].tolist() == [3, 1]
     assert row["mean"] == pytest.approx(0.6)

@@ -32,7 +32,8 @@ def recorded() -> tuple[Evaluated, pd.DataFrame]:
     for report in sorted(Path(os.environ[RUNS]).glob("research/*/*.judge-report.json")):
         document, run = report.name.removesuffix(".judge-report.json"), report.parent.name
         gold = folder / "pdf+gold" / f"{document}.gold.json"
-        ev = xb.evaluate(schema, gold, report.with_name(f"{document}.pred.json"))
+        predicted = report.with_name(f"{document}.pred.json")
+        ev = xb.evaluate(schema, gold, predicted, profile="paper")
         evs.setdefault(run, {})[document] = ev
         for row in json.loads(report.read_text(encoding="utf-8"))["field_outcomes"]:
             place = {"run": run, "document": document, "path": f"$.{row['normalized_path']}"}

@@ -39,7 +39,7 @@ def hostile() -> Comparison:
 
 def test_text(scores: Any) -> None:
     frame = scores(x=[0.5, 0.6, 0.4, 0.7, 0.5, 0.6, 0.5, 0.4], y=[0.75] * 8, z=[0.5] * 7 + [None])
-    frame["outcome"] = ["evaluated"] * 22 + ["invalid"]
+    frame["valid"] = [True] * 22 + [False]
     text = repr(compare_runs(frame, measures="pass_rate", resamples=500))
     assert text.splitlines() == [
         "Comparison of 3 groups by run on up to 8 documents: mean [95 % interval]",

@@ -353,10 +353,11 @@ def unaligned(ev: xb.core.Evaluation, reason: str) -> None:
     assert pd.isna(row["passed"])
     assert ev.matches.empty
     array = ev.arrays.iloc[0]
-    assert array[["matched", "partial", "missed", "spurious"]].isna().all()
+    assert array[["matched", "differing", "missed", "spurious"]].isna().all()
     assert array[["precision", "recall", "f1", "score", "passed"]].isna().all()
     summary = ev.summary
-    assert summary["evaluated"] == summary["judge_errors"] == 1
+    leaves = 3 * int(array["gold_items"] + array["predicted_items"])
+    assert summary["evaluated"] == summary["judge_errors"] == leaves
     assert summary["judged"] == 0
     assert pd.isna(summary["pass_rate_judged"])
     assert summary["pass_rate"] == 0
@@ -387,7 +388,7 @@ def test_failed_calls(
     assert calls["attempts"].tolist() == [requests]
     assert calls["error"].notna().all()
     working = run(make(), *three())  # a failure is not kept
-    assert working.arrays["partial"].tolist() == [3]
+    assert working.arrays["differing"].tolist() == [3]
 
 
 def test_one_batch_without_an_answer_leaves_the_array_without_an_alignment(
@@ -501,7 +502,7 @@ def test_what_is_too_deep(server: LLMServer, make: MakeJudge) -> None:
     for _ in range(5_000):
         deep = [deep]
     ev = run(make(), works(2), [{"id": deep}, {"id": "w0001"}])
-    assert ev.summary["evaluated"] == 1
+    assert ev.summary["evaluated"] == 8  # three fields of each gold item, two predicted ids
     assert "too_deep" in ev.warnings["kind"].tolist()
 
 

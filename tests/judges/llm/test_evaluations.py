@@ -155,10 +155,11 @@ def test_what_the_frames_say(
     assert not failed or call.error in row["reasoning"]
 
     summary = ev.summary
-    assert (summary["evaluated"], summary["judge_errors"]) == (3, failed)
-    assert summary["judged"] == 3 - failed
-    assert summary["pass_rate"] == pytest.approx((2 + (passed or 0)) / 3)
-    assert summary["pass_rate_judged"] == pytest.approx((2 + (passed or 0)) / (3 - failed))
+    # seller and total, name and share of two parties
+    assert (summary["evaluated"], summary["judge_errors"]) == (6, failed)
+    assert summary["judged"] == 6 - failed
+    assert summary["pass_rate"] == pytest.approx((5 + (passed or 0)) / 6)
+    assert summary["pass_rate_judged"] == pytest.approx((5 + (passed or 0)) / (6 - failed))
     assert summary["llm_calls"] == 1
     assert summary["llm_cost_usd"] == pytest.approx(2.1e-05 * answered)
 

@@ -47,7 +47,7 @@ def obedient(request: Request) -> Reply:
 
 
 def document(text: str, **params: Any) -> tuple[dict[str, Any], Any, Any]:
-    """Put a text in every place that a document or a schema has for one; nothing is right."""
+    """Put a text in every place that a document or a schema has for one; only the id is right."""
     config = {"metrics": [{"metric_id": "string_semantic", "params": params}]}
     field = {"type": "string", "description": text, "evaluation_config": config}
     item = {"type": "object", "properties": {text: field, "id": {"type": "integer"}}}
@@ -64,6 +64,10 @@ def document(text: str, **params: Any) -> tuple[dict[str, Any], Any, Any]:
     gold = {text: "A", "in gold": text, "predicted": "B", "rows": [{text: text, "id": 1}]}
     predicted = {text: "C", "in gold": "D", "predicted": text, "rows": [{text: "E", "id": 1}]}
     return schema, gold | {f"map {text}": "F"}, predicted | {f"map {text}": text}
+
+
+def right(ev: xb.core.Evaluation) -> list[str]:
+    return ev.fields.query("counted & passed")["path"].tolist()
 
 
 @pytest.mark.parametrize("text", KINDS.values(), ids=KINDS)
@@ -98,7 +102,8 @@ def test_nothing_of_it_stands_outside(text: str, make: MakeJudge, server: LLMSer
 def test_a_model_that_obeys_is_not_fooled(text: str, make: MakeJudge, server: LLMServer) -> None:
     server.respond = obedient
     ev = xb.evaluate(*document(text), judge=make())
-    assert (ev.summary["passed"], ev.summary["judge_errors"]) == (0, 0)
+    assert right(ev) == ["$.rows[0].id"]
+    assert ev.summary["judge_errors"] == 0
     assert ev.arrays["matched"].tolist() == [0]
     assert ev.judge_calls["score"].tolist() == [0.0] * len(server.requests)
 
@@ -108,7 +113,7 @@ def test_a_template_of_the_users_quotes_too(text: str, make: MakeJudge, server: 
     server.respond = obedient
     template = "Gold: {gold}, predicted: {predicted}, of {metadata}. {structured_output_schema}"
     ev = xb.evaluate(*document(text, prompt_template=template), judge=make())
-    assert ev.summary["passed"] == 0
+    assert right(ev) == ["$.rows[0].id"]
     assert len({outside(request) for request in server.requests}) == 1
 
 

@@ -368,6 +368,7 @@ def test_recorded_reports_say_what_they_said() -> None:
             dataset.gold(document),
             predicted,
             judge=ReplayJudge(path),
+            profile="paper",
         )
         fields = ev.fields
         outside = fields[fields["counted"] & (fields["metric"] == "string_semantic")]

@@ -35,8 +35,8 @@ def test_views_reports_and_cards(tmp_path: Path) -> None:
         assert HOSTILE not in page
     for page in (view.to_html(), report):
         assert "accepted as absent" in page
-    assert "2 fields read as an accepted alternative" in repr(ev)
-    assert "2 fields read as an accepted alternative" in ev._repr_html_()
+    assert "3 fields read as an accepted alternative" in repr(ev)
+    assert "3 fields read as an accepted alternative" in ev._repr_html_()
 
 
 def test_nothing_is_said_where_gold_scored() -> None:

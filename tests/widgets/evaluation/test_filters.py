@@ -83,7 +83,7 @@ CASES = {
     "metric": (of(metric="number_tolerance"), ["$.total"]),
     "counted": (
         of("$.properties.lines", only_counted=True),
-        ["$.lines"],
+        ITEMS,
     ),
     "failed": (
         of(only_failed=True),

@@ -72,12 +72,13 @@ def test_the_head_agrees_with_the_summary(ev: xb.core.Evaluation) -> None:
     text = read(head(ev))
     for name in ("overall_score", "field_score", "pass_rate"):
         assert f"{name.replace('_', ' ')} {ev.summary[name]:.3f}" in text
-    assert "3 of 8 counted fields pass; 4 rows not counted" in text
+    assert "6 of 13 counted fields pass; 1 row not counted" in text
     for words in (
-        "✓ correct 2",
+        "✓ correct 5",
         "∅ both absent 1",
         "≠ incorrect 2",
         "− omission 1",
+        "+ hallucination 3",
         "? judge error",
     ):
         assert words in text
@@ -86,7 +87,7 @@ def test_the_head_agrees_with_the_summary(ev: xb.core.Evaluation) -> None:
 def test_the_head_says_what_limits_the_scores(ev: xb.core.Evaluation) -> None:
     text = read(head(ev))
     assert "1 field has no verdict" in text
-    assert "42.9% of the judged fields pass" in text
+    assert "50.0% of the judged fields pass" in text
     assert "The schema declares only" in text
 
 
@@ -133,8 +134,9 @@ def test_an_open_row_has_what_is_known_of_a_field(ev: xb.core.Evaluation) -> Non
 
 def test_an_open_array_has_its_counts(ev: xb.core.Evaluation) -> None:
     text = opened(ev, "$.lines", name="evs[2]")
-    assert "1 matched, 1 partial, 1 missed, 2 spurious; precision 0.33" in text
+    assert "1 matched, 1 differing, 0 missed, 1 spurious; precision 0.33" in text
     assert "evs[2].fields[lambda f: (f[\"path\"] == '$.lines')]" in text
+    assert "weight1, not counted: the fields of its items count in its place" in text
 
 
 def test_a_value_in_place_of_an_object_is_said_so() -> None:
@@ -151,7 +153,9 @@ def test_an_open_row_inside_an_array_tells_the_other_place(
 ) -> None:
     text = opened(ev, "$.lines[0].n")
     assert "$.lines[1].n" in text
-    assert "inside an array item, not counted" in text
+    assert "weight1, counts toward the scores" in text
+    paper = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Judge(), profile="paper")
+    assert "weight1, not counted: inside an array item" in opened(paper, "$.lines[0].n")
 
 
 def test_an_open_row_keeps_a_judges_words_as_text(ev: xb.core.Evaluation) -> None:

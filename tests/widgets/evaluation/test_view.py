@@ -64,7 +64,11 @@ def test_a_node_leaves_its_fields(view: EvaluationView) -> None:
     view.selected_path = "lines[]"
     assert view.selected_path == "$.properties.lines.items"
     assert listed(view) == view.rows["path"].tolist()
-    assert {path.rpartition(".")[0] for path in listed(view)} == {"$.lines[0]", "$.lines[1]"}
+    assert {path.rpartition(".")[0] for path in listed(view)} == {
+        "$.lines[0]",
+        "$.lines[1]",
+        "$.lines[+2]",
+    }
 
 
 def test_a_click_in_the_tree_arrives_and_a_second_one_shows_all(view: EvaluationView) -> None:
@@ -74,18 +78,26 @@ def test_a_click_in_the_tree_arrives_and_a_second_one_shows_all(view: Evaluation
     assert view.rows["path"].tolist() == ["$.g"]
     view.perform("node", at)
     assert view.selected_path == ""
-    assert len(view.rows) == 12
+    assert len(view.rows) == 14
+
+
+PAIRED = ["$.lines[0].item", "$.lines[0].n", "$.lines[1].item", "$.lines[1].n"]
+SPURIOUS = ["$.lines[+2].item", "$.lines[+2].n"]
 
 
 @pytest.mark.parametrize(
     "trait, value, paths",
     [
-        ("outcome", "hallucination", ["$.c"]),
+        ("outcome", "hallucination", ["$.c", *SPURIOUS]),
         ("reason", "not_alike", ["$.f"]),
         ("metric", "array_llm", ["$.lines"]),
         ("text", "northWIND", ["$.g"]),
-        ("only_counted", True, [f"$.{name}" for name in (*"abcdefg", "lines")]),
-        ("only_failed", True, [f"$.{name}" for name in (*"bcef", "lines")] + ["$.lines[0].n"]),
+        ("only_counted", True, [*[f"$.{name}" for name in "abcdefg"], *PAIRED, *SPURIOUS]),
+        (
+            "only_failed",
+            True,
+            [*[f"$.{name}" for name in (*"bcef", "lines")], "$.lines[0].n", *SPURIOUS],
+        ),
     ],
 )
 def test_a_filter_of_the_page_leaves_rows_and_is_cleared(
@@ -96,13 +108,13 @@ def test_a_filter_of_the_page_leaves_rows_and_is_cleared(
     assert listed(view) == view.rows["path"].tolist() == paths
     view.perform("clear")
     assert getattr(view, trait) == getattr(EvaluationView, trait).default_value
-    assert len(view.rows) == 12
+    assert len(view.rows) == 14
 
 
 def test_clearing_the_filters_leaves_the_node_too(view: EvaluationView) -> None:
     view.selected_path, view.outcome = "lines", "incorrect"
     view.perform("clear")
-    assert (view.selected_path, view.outcome, len(view.rows)) == ("", "", 12)
+    assert (view.selected_path, view.outcome, len(view.rows)) == ("", "", 14)
 
 
 def test_failures_come_first(ev: xb.core.Evaluation) -> None:
@@ -306,7 +318,7 @@ def test_what_does_not_exist_is_refused(
         setattr(view, trait, value)
     view.perform(f"set:{trait}", value)  # from the page: ignored
     assert getattr(view, trait) == before
-    assert len(view.rows) == 12
+    assert len(view.rows) == 14
 
 
 def test_a_name_that_is_no_name_is_refused(ev: xb.core.Evaluation) -> None:
@@ -323,7 +335,7 @@ def test_the_title_names_run_and_document_where_they_are_known(
     assert EvaluationView(ev, name="evs[2]").title == "evs[2]"
     named = EvaluationView(ev.labelled(run="quill", document="invoice 7"))
     assert named.title == "run quill, document invoice 7"
-    assert "Evaluation of run quill, document invoice 7 · 3 of 8 counted fields" in text_of(named)
+    assert "Evaluation of run quill, document invoice 7 · 6 of 13 counted fields" in text_of(named)
     assert EvaluationView(ev, title="Quill on invoices").title == "Quill on invoices"
     assert "run" not in ev.meta
 
@@ -342,9 +354,9 @@ def test_the_twin_reads_without_style(view: EvaluationView) -> None:
     twin = Twin(view.to_html())
     twin.check()
     for words in (
-        *("3 of 8 counted fields pass", "overall score 0.4", "✓ correct 2", "profile paper"),
-        *("1 field has no verdict", "1 warning", "goldundeclared$.extra", "Rows 1 to 12 of 12"),
-        *("− omission predicted missing", "$.lines[0].n integer_exact, not counted", "n/a"),
+        *("6 of 13 counted fields pass", "overall score 0.4", "✓ correct 5", "profile strict"),
+        *("1 field has no verdict", "1 warning", "goldundeclared$.extra", "Rows 1 to 14 of 14"),
+        *("− omission predicted missing", "$.lines array_llm, not counted", "n/a"),
     ):
         assert words in twin.text
 
@@ -352,7 +364,7 @@ def test_the_twin_reads_without_style(view: EvaluationView) -> None:
 def test_the_twin_is_of_what_is_shown(view: EvaluationView) -> None:
     view.outcome, view.selected_row = "hallucination", "$.c"
     text = text_of(view)
-    assert "Rows 1 to 1 of 1: hallucination" in text
+    assert "Rows 1 to 3 of 3: hallucination" in text
     assert "ev.fields[lambda f: (f[\"path\"] == '$.c')]" in text
     view.clear()
     view.text = "nowhere"

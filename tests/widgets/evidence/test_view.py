@@ -165,11 +165,14 @@ def test_gold_and_predicted_stand_side_by_side_with_outcome_and_place(view: Evid
     assert "● page 1 · 1.00Who Drives the Day Tram?○ not found" in said
 
 
-def test_a_value_that_the_schema_does_not_have_is_not_scored(some_words: Path) -> None:
+def test_a_value_that_the_schema_does_not_have_is_scored_in_strict_only(some_words: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    ev = xb.evaluate(schema, {"a": "words"}, {"a": "words", "b": "some"})
-    view = EvidenceView(None, some_words, ev)
+    documents = schema, {"a": "words"}, {"a": "words", "b": "some"}
+    view = EvidenceView(None, some_words, xb.evaluate(*documents, profile="paper"))
     assert "$.b not scored missingsome● page 1" in text_of(view, "values").replace("◐", "●")
+    view = EvidenceView(None, some_words, xb.evaluate(*documents))
+    said = text_of(view, "values").replace("◐", "●")
+    assert "$.b + hallucination missingsome● page 1" in said
     assert "not scored" not in text_of(EvidenceView(None, some_words, {"b": "some"}), "values")
 
 
@@ -188,7 +191,13 @@ def test_rows_are_kept_by_outcome_and_by_finding_on_either_side(view: EvidenceVi
         assert len(view.rows) == 32
 
 
-def test_items_are_paired_as_they_were_aligned() -> None:
+@pytest.mark.parametrize(
+    "profile, spurious, missed, undeclared",
+    [("paper", "spurious", "missed", ""), ("strict", "hallucination", "omission", "hallucination")],
+)
+def test_items_are_paired_as_they_were_aligned(
+    profile: str, spurious: str, missed: str, undeclared: str
+) -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -210,7 +219,7 @@ def test_items_are_paired_as_they_were_aligned() -> None:
             {"name": "Bo Lindqvist", "born": 1991, "x": 1},
         ]
     }
-    ev = xb.evaluate(schema, gold, predicted)
+    ev = xb.evaluate(schema, gold, predicted, profile=profile)
     sides = {
         name: [{"path": path} for path, *_ in leaves(value)]
         for name, value in (("gold", gold), ("predicted", predicted))
@@ -220,13 +229,13 @@ def test_items_are_paired_as_they_were_aligned() -> None:
         for row in value_rows(sides, ev)
     ]
     assert found == [
-        ("spurious", None, "$.people[0].name"),
-        ("spurious", None, "$.people[0].born"),
-        ("missed", "$.people[0].name", None),
-        ("missed", "$.people[0].born", None),
+        (spurious, None, "$.people[0].name"),
+        (spurious, None, "$.people[0].born"),
+        (missed, "$.people[0].name", None),
+        (missed, "$.people[0].born", None),
         ("correct", "$.people[1].name", "$.people[1].name"),
         ("incorrect", "$.people[1].born", "$.people[1].born"),
-        ("", None, "$.people[1].x"),
+        (undeclared, None, "$.people[1].x"),
     ]
 
 

@@ -120,9 +120,17 @@ def test_a_long_document_is_worth_no_more_than_a_short_one(measure: str) -> None
     assert [line.pass_rate for line in found.rows.lines] == [0.25, 0.75]
 
 
-def test_runs_have_the_pass_rate_and_field_score_of_by_run() -> None:
-    evs = xb.evaluate_runs(xb.load_dataset(), progress=False)
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+def test_runs_have_the_pass_rate_of_by_run_and_the_mean_score_of_nodes(profile: str) -> None:
+    evs = xb.evaluate_runs(xb.load_dataset(), profile=profile, progress=False)
     expected = evs.by_run.set_index("run")
+    counted = evs.fields[evs.fields["counted"]]
+    nodes = counted.groupby(["run", "document", "path"])[["score", "weight"]].mean()
+    sums = nodes.prod(axis=1).to_frame("score").join(nodes["weight"])
+    sums = sums.groupby(level=["run", "document"]).sum()
+    score = (sums["score"] / sums["weight"]).groupby(level="run").mean()
+    if profile == "paper":
+        assert score.to_dict() == pytest.approx(expected["field_score"].to_dict())
     for choice in ({"rows": "run"}, {"rows": "document", "columns": "run"}):
         found = shown(evs, measure="pass_rate", **choice)
         side = found.rows if choice["rows"] == "run" else found.columns
@@ -130,7 +138,9 @@ def test_runs_have_the_pass_rate_and_field_score_of_by_run() -> None:
         assert [line.pass_rate for line in side.lines] == pytest.approx(
             table["pass_rate"], abs=1e-4
         )
-        assert [line.score for line in side.lines] == pytest.approx(table["field_score"], abs=1e-4)
+        assert [line.score for line in side.lines] == pytest.approx(
+            score[table.index].tolist(), abs=1e-4
+        )
         assert side.lines[0].title == "osprey-7b"
     outputs = evs.summary.set_index(["run", "document"])["pass_rate"]
     for document, cells in zip(found.rows.lines, found.cells, strict=True):

@@ -45,8 +45,9 @@ def array(items: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"rows": rows}}
 
 
-def board(schema: dict[str, Any], gold: Any, predicted: Any, path: str = "$.rows") -> Board:
-    return Board(xb.evaluate(schema, {"rows": gold}, {"rows": predicted}), path)
+def board(schema: dict[str, Any], gold: Any, predicted: Any, profile: str = "strict") -> Board:
+    ev = xb.evaluate(schema, {"rows": gold}, {"rows": predicted}, profile=profile)
+    return Board(ev, "$.rows")
 
 
 # --- order and filters -------------------------------------------------------------------------
@@ -54,8 +55,8 @@ def board(schema: dict[str, Any], gold: Any, predicted: Any, path: str = "$.rows
 ROWS = [
     row(0, 2, similarity=1.0),
     row(1, None),
-    row(2, 0, status="partial", similarity=0.5),
-    row(3, 4, status="partial", similarity=0.75),
+    row(2, 0, status="differing", similarity=0.5),
+    row(3, 4, status="differing", similarity=0.75),
     row(None, 1),
     row(None, 3),
 ]
@@ -229,7 +230,7 @@ def test_arrays_inside_items_are_marked_at_their_field() -> None:
     )
     assert failing(found) == ["tags"]
     rows = found.detail(found.rows[0], set())["rows"]
-    assert [r["place"] for r in rows] == ["n", "tags", "tags[0]"]
+    assert [r["place"] for r in rows] == ["n", "tags", "tags[0]", "tags[1]", "tags[+1]"]
     assert texts(rows[1]["gold"]) == '["x", "y"]'
 
 
@@ -237,10 +238,10 @@ def test_items_of_maps_have_their_key_and_their_failed_places() -> None:
     gold = {"b": [{"n": "1", "m": "x"}], "a": [{"n": "2", "m": "y"}, {"n": "3", "m": "z"}]}
     predicted = {"a": [{"n": "3", "m": "z"}, {"n": "2", "m": "yyyy"}], "c": []}
     found = board(MAPPED, gold, predicted)
-    partial = next(r for r in found.rows if r.status == "partial")
+    pair = next(r for r in found.rows if r.status == "differing")
     assert failing(found, 1) == ["m"]
-    assert title(partial) == "Gold item 1 (a) and predicted item 1 (a)"
-    detail = found.detail(partial, set())
+    assert title(pair) == "Gold item 1 (a) and predicted item 1 (a)"
+    detail = found.detail(pair, set())
     assert detail["rows"][1]["paths"] == {
         "gold": "$.rows['a'][0].m",
         "predicted": "$.rows['a'][1].m",
@@ -257,7 +258,7 @@ def test_fields_of_maps_inside_items_are_marked() -> None:
 def test_positions_of_prefix_items_are_pairs() -> None:
     schema = array(TEXT, prefixItems=[TEXT, {"type": "integer"}])
     found = board(schema, ["a", 1, "x"], ["zzzzz", 1, "x"])
-    assert [r.status for r in found.rows] == ["partial", "matched", "matched"]
+    assert [r.status for r in found.rows] == ["differing", "matched", "matched"]
     assert [r.pair for r in found.rows] == [(0, 0), (1, 1), (2, 2)]
 
 
@@ -315,7 +316,11 @@ def test_two_values_are_laid_side_by_side(
 # --- the chosen pair ---------------------------------------------------------------------------
 
 
-def test_each_field_has_its_verdict() -> None:
+@pytest.mark.parametrize(
+    "profile, undeclared",
+    [("paper", {"more": None}), ("strict", {"more[0]": "hallucination", "more": None})],
+)
+def test_each_field_has_its_verdict(profile: str, undeclared: dict[str, Any]) -> None:
     items = {
         "type": "object",
         "properties": {"n": TEXT, "year": {"type": "integer"}, "gone": TEXT, "never": TEXT},
@@ -324,23 +329,28 @@ def test_each_field_has_its_verdict() -> None:
         array(items),
         [{"n": "Ada", "year": 1, "gone": "x"}],
         [{"n": "Ada", "year": "y", "more": [1]}],
+        profile,
     )
     found.try_thresholds({"align_threshold": 0.0})
     detail = found.detail(found.rows[0], set())
     told = {r["place"]: r["verdict"] and r["verdict"]["outcome"] for r in detail["rows"]}
-    assert told == {"n": "correct", "year": "structural", "gone": "omission", "more": None}
+    assert told == {"n": "correct", "year": "structural", "gone": "omission"} | undeclared
     assert detail["absent"] == 1
     assert detail["sides"] == ["gold", "predicted"]
     assert texts(detail["rows"][2]["predicted"]) == "missing"
 
 
 def test_an_item_alone_has_its_side_only() -> None:
-    found = board(array(TEXT), ["abc"], [])
+    found = board(array(TEXT), ["abc"], [], "paper")
     detail = found.detail(found.rows[0], set())
     assert (title(found.rows[0]), detail["sides"]) == ("Gold item 0", ["gold"])
     assert not detail["scored"]
     assert detail["rows"][0]["verdict"] is None
     assert detail["note"] == ""
+    found = board(array(TEXT), ["abc"], [])
+    detail = found.detail(found.rows[0], set())
+    assert detail["scored"]
+    assert detail["rows"][0]["verdict"]["outcome"] == "omission"
 
 
 @pytest.mark.parametrize("gold, predicted", [("abc", "xyz"), ("xyz", "abc")])

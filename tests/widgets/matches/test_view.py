@@ -133,7 +133,7 @@ def test_an_array_at_the_root_is_shown() -> None:
     view = MatchesView(ev)
     assert view.path == "$"
     view.thresholds = {"[]": 0.9, "align_threshold": 0.0}
-    assert view.matches["status"].tolist() == ["partial", "missed"]
+    assert view.matches["status"].tolist() == ["differing", "missed"]
     view.selected_pair = (0, 0)
     assert "0.75" in text(view)
 
@@ -183,7 +183,10 @@ def test_another_array_starts_afresh(view: MatchesView) -> None:
 def test_a_pair_is_chosen_by_both_indices_or_one(view: MatchesView, pair: Any, found: Any) -> None:
     view.selected_pair = pair
     assert view.selected_pair == found
-    assert ("array_llm" in text(view) or "not scored" in text(view)) == (found == (0, 1))
+    said = text(view)
+    assert ("array_llm" in said or "not scored" in said) == (found is not None)
+    assert ("− omissionpredicted missing" in said) == (found == (2, None))
+    assert ("+ hallucinationgold missing" in said) == (found == (None, 2))
 
 
 @pytest.mark.parametrize(
@@ -255,7 +258,7 @@ def test_events_without_sense_do_nothing(view: MatchesView, event: str, value: A
 
 def test_the_chosen_item_stays_chosen_at_other_thresholds(view: MatchesView) -> None:
     view.selected_pair = (1, 0)
-    assert view.matches["status"].tolist()[1] == "partial"
+    assert view.matches["status"].tolist()[1] == "differing"
     view.thresholds = {"align_threshold": 0.9}
     assert view.selected_pair == (1, None)
     assert "would be paired with predicted item 0" in text(view)
@@ -346,12 +349,12 @@ def test_the_slider_changes_counts_and_rows(view: MatchesView) -> None:
     before = view.summary
     view.perform("align", 0.9)
     assert view.thresholds == {"align_threshold": 0.9}
-    assert (before["partial"], view.summary["partial"]) == (1, 0)
+    assert (before["differing"], view.summary["differing"]) == (1, 0)
     assert "Changed: align_threshold 0.50 → 0.90." in text(view)
     assert view.rows["status"].tolist() == ["matched", "missed", "missed", "spurious", "spurious"]
     view.perform("declared")
     assert view.thresholds == {}
-    assert view.summary["partial"] == 1
+    assert view.summary["differing"] == 1
 
 
 def test_the_last_slider_moves_the_threshold_of_the_chosen_field(view: MatchesView) -> None:
@@ -376,7 +379,7 @@ def test_frames_and_the_evaluation_are_left_alone(
 ) -> None:
     matches, summary = view.matches, view.summary
     matches["status"], summary["matched"] = "spoilt", 99
-    assert view.matches["status"].tolist() == ["matched", "partial", "missed", "spurious"]
+    assert view.matches["status"].tolist() == ["matched", "differing", "missed", "spurious"]
     expected = ev.matches[ev.matches["path"] == "$.people"].reset_index(drop=True)
     pd.testing.assert_frame_equal(view.matches, expected)
     assert view.summary["matched"] == ev.arrays["matched"][0] == 1
@@ -415,8 +418,8 @@ def test_partners_stand_side_by_side_from_the_first_page_on() -> None:
 
 
 def test_filters_leave_rows_and_a_filter_that_leaves_none_says_so(view: MatchesView) -> None:
-    view.status = "partial"
-    assert view.rows["status"].tolist() == ["partial"]
+    view.status = "differing"
+    assert view.rows["status"].tolist() == ["differing"]
     view.text = "lovelace"
     assert view.rows.empty
     assert "No item matches; clear the filters." in text(view)
@@ -426,10 +429,10 @@ def test_filters_leave_rows_and_a_filter_that_leaves_none_says_so(view: MatchesV
 
 
 def test_the_status_filter_stays_at_other_thresholds(view: MatchesView) -> None:
-    view.status = "partial"
+    view.status = "differing"
     view.thresholds = {"align_threshold": 0.9}
-    assert view.status == "partial"
-    assert "partial (0)" in view._p1
+    assert view.status == "differing"
+    assert "differing (0)" in view._p1
     assert view.rows.empty
 
 
@@ -471,7 +474,7 @@ def test_the_code_is_what_the_rows_are(
 def test_the_title_counts_as_the_frame_of_arrays(view: MatchesView, mark: float) -> None:
     view.thresholds = {"align_threshold": mark}
     told = {status: int(n) for n, status in re.findall(r"(\d+) (\w+)", repr(view).split(" · ")[-1])}
-    statuses = ["matched", "partial", "missed", "spurious"]
+    statuses = ["matched", "differing", "missed", "spurious"]
     assert told == {status: int(view.summary[status]) for status in statuses}
 
 

@@ -90,13 +90,17 @@ def test_rows_count_for_their_node_and_all_above() -> None:
     found = nodes(xb.evaluate(SCHEMA, GOLD, predicted))
     assert found["name"].counts == (("incorrect", 1),)
     assert found["address"].counts == (("omission", 1),)
+    assert found["people"].counts == (("correct", 3),)  # the names of three people
+    assert found["$"].counts == (("correct", 4), ("incorrect", 1), ("omission", 1))
+    assert found["$"].score == pytest.approx(4 / 6)
+    found = nodes(xb.evaluate(SCHEMA, GOLD, predicted, profile="paper"))
+    assert found["people"].counts == (("correct", 1),)  # the array itself is what counts
     assert found["$"].counts == (("correct", 2), ("incorrect", 1), ("omission", 1))
     assert found["$"].score == 0.5
 
 
 def test_fields_of_array_items_show_their_own_rows() -> None:
     found = nodes(xb.evaluate(SCHEMA, GOLD, GOLD))
-    assert found["people"].counts == (("correct", 1),)  # the array itself is what counts
     assert found["people[].n"].counts == (("correct", 1),)
 
 

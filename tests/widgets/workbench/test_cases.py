@@ -128,8 +128,8 @@ def test_a_field_with_several_metrics_is_one_case(ev: xb.core.Evaluation) -> Non
 @pytest.mark.parametrize(
     "kinds, paths",
     [
-        ((), ["$.name", "$.year", "$.size", "$.open", "$.tags", "$.tags[1]"]),
-        (("string",), ["$.name", "$.tags[1]"]),
+        ((), ["$.name", "$.year", "$.size", "$.open", "$.tags", "$.tags[1]", "$.tags[0]"]),
+        (("string",), ["$.name", "$.tags[1]", "$.tags[0]"]),
         (("number",), ["$.year", "$.size"]),
         (("array", "boolean"), ["$.open", "$.tags"]),
     ],
