@@ -59,7 +59,12 @@ FIELD_COLUMNS = FrameSpec(
         Column("predicted_state", "string", "state", "present, null, missing, empty"),
         Column("depth", "int64", "nesting depth of the node in the schema", "0 and up"),
         Column("counted", "bool", "whether the node enters the field-level scores"),
-        Column("weight", "float64", "aggregation_weight of the node", "0 and up"),
+        Column(
+            "weight",
+            "float64",
+            "aggregation_weight of the node, times its arrays' in strict",
+            "0 and up",
+        ),
         Column("required", "bool", "whether the schema requires the node's key"),
         Column(
             "accepted_as",
@@ -267,7 +272,7 @@ def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
                     predicted_state,
                     node.depth,
                     leaf.counted,
-                    node.weight,
+                    leaf.weight,
                     node.required,
                     accepted,
                 )

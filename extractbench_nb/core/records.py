@@ -38,6 +38,13 @@ class Leaf:
     predicted: Any
     counted: bool
     verdicts: Sequence[Scored | Pending]
+    #: Weights of the arrays in whose place the record counts.
+    factor: float = 1.0
+
+    @property
+    def weight(self) -> float:
+        """What the record weighs in scores, if it counts."""
+        return self.node.weight * self.factor
 
     @property
     def settled(self) -> list[Scored]:

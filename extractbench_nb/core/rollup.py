@@ -188,6 +188,7 @@ def count_leaves(walk: Traversal) -> None:
         present = [child for child in in_items if PRESENT in states(child)]
         for child in present:
             child.counted = True
+            child.factor = array.weight
         # if the gold items have no leaves, only the array can count
         in_gold = not array.gold_items or any(states(c)[0] == PRESENT for c in present)
         array.counted = not (present and in_gold)
@@ -331,7 +332,7 @@ def summarise(counted: Iterable[Leaf], *, by_field: bool) -> dict[str, Any]:
     gold_values = predicted_values = right = 0
     for place, leaf in enumerate(counted):
         verdicts = leaf.settled
-        weight = leaf.node.weight
+        weight = leaf.weight
         items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
         score, passed = point_score(verdicts)
         outcomes[node_outcome(verdicts)] += 1
@@ -407,12 +408,12 @@ def null_pass_rate(null_walk: Traversal, walk: Traversal, profile: Profile) -> f
         for leaf in top
         if not (isinstance(leaf, ArrayRecord) and leaf.gold_items and leaf.paths.gold in replaced)
     ]
-    return _mean(passes + [(0.0, leaf.node.weight) for leaf in in_items])
+    return _mean(passes + [(0.0, leaf.weight) for leaf in in_items])
 
 
 def _passed(leaf: Leaf) -> tuple[float, float]:
     """Return 1 or 0, whether a node passes, and its weight."""
-    return float(bool(point_score(leaf.settled)[1])), leaf.node.weight
+    return float(bool(point_score(leaf.settled)[1])), leaf.weight
 
 
 def node_outcome(verdicts: list[Scored]) -> str:

@@ -178,3 +178,14 @@ def test_the_card_lists_the_outer_arrays_that_differ(profile: str) -> None:
     _, _, table = card.partition("arrays that differ")
     assert re.findall(r"<td[^>]*>([^<]+)</td>", table) == ["wrong", "1", "2", "0", "1", "0", "1"]
     assert "1 array matched completely" in table
+
+
+@pytest.mark.parametrize("weight, rate", [(1.0, 1 / 3), (0.0, 0.0), (2.0, 2 / 5)])
+def test_an_arrays_weight_is_that_of_its_leaves(weight: float, rate: float) -> None:
+    outer = {"type": "array", "items": ROW, "evaluation_config": {"aggregation_weight": weight}}
+    gold = {"a": "x", "rows": [{"a": "1", "b": "2"}]}
+    ev = xb.evaluate(schema_of(a=NAME, rows=outer), gold, {"rows": [{"a": "1", "b": "no"}]})
+    assert ev.summary["pass_rate"] == pytest.approx(rate)
+    of_rows = ev.fields.query("counted and path != '$.a'")
+    assert of_rows["weight"].tolist() == [weight] * 2
+    assert ev.summary["null_pass_rate"] == 0.0

@@ -314,7 +314,8 @@ FAILED FIELDS (first 10)
 
 
 def test_summary_of_the_readme(cv, tmp_path):
-    text = (xb.evaluate(*cv, profile="paper").save(tmp_path) / "summary.txt").read_text(encoding="utf-8")
+    ev = xb.evaluate(*cv, profile="paper")
+    text = (ev.save(tmp_path) / "summary.txt").read_text(encoding="utf-8")
     for block in (SUMMARY, WORK, FAILED):
         assert block in text
     for title in ("CONFUSION MATRIX", "COVERAGE", "WHAT WENT WRONG"):
