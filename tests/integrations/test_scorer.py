@@ -167,7 +167,7 @@ def test_grading_result(tmp_path: Path):
         "score": 0.5,
         "reason": "pass_rate 0.500: 1 of 2 fields pass\n"
         "- `$.total`: incorrect (value_mismatch); gold `12`, predicted `15`",
-        "namedScores": {"field_score": 0.5, "pass_rate": 0.5},
+        "namedScores": {"pass_rate": 0.5, "overall_score": 0.5, "field_score": 0.5},
         "componentResults": [
             {
                 "pass": False,
