@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from extractbench_nb._version import __version__
 from extractbench_nb.core import (
+    UNLABELED,
     MetricScore,
     evaluate,
     evaluate_async,
@@ -25,7 +26,6 @@ from extractbench_nb.core import (
     register,
     rule,
 )
-from extractbench_nb.core.values import UNLABELED
 from extractbench_nb.errors import (
     ConfigError,
     ExtractBenchError,

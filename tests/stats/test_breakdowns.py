@@ -140,7 +140,6 @@ def test_a_batch_lends_its_extra_columns(batch: Any) -> None:
         (UNJUDGED, "score", "by is 'score', which does not name groups"),
         (UNJUDGED, [], "by is empty"),
         (UNJUDGED.drop(columns="passed"), "run", "fields: there is no column 'passed'"),
-        (UNJUDGED.drop(columns="passed"), "run", "fields: there is no column 'passed'"),
         (UNJUDGED.assign(outcome="right"), "run", "outcome 'right' is unknown"),
         (UNJUDGED.assign(outcome=None), "run", "outcome None is unknown"),
         ("text", "run", "str has no frame 'fields'"),
