@@ -73,7 +73,7 @@ def test_a_node_of_the_tree_leaves_its_fields(notebook: Notebook) -> None:
     node = notebook.output(0).locator('.xb-tree [data-item][title^="filing"]').first
     node.click()
     expect(rows(notebook)).to_have_count(10)
-    expect(status(notebook)).to_contain_text("10 of 471 rows: at or below $.properties.filing")
+    expect(status(notebook)).to_contain_text("10 of 478 rows: at or below $.properties.filing")
     notebook.wait_python("[view.selected_path, len(view.rows)]", ["$.properties.filing", 10])
     notebook.output(0).get_by_role("button", name="Clear filters").click()
     expect(rows(notebook)).to_have_count(50)
@@ -111,7 +111,7 @@ def test_check_boxes_and_the_order(notebook: Notebook) -> None:
     out = notebook.output(0)
     out.get_by_role("checkbox", name="not passed only").check()
     out.get_by_role("checkbox", name="counted only").check()
-    expect(rows(notebook)).to_have_count(12)
+    expect(rows(notebook)).to_have_count(19)
     out.get_by_role("combobox", name="Order").select_option(label="by path")
     notebook.wait_python("bool(view.rows['path'].is_monotonic_increasing)", True)
 
@@ -130,9 +130,9 @@ def test_pages_turn(notebook: Notebook) -> None:
     out = notebook.output(0)
     expect(out.get_by_role("button", name="Previous")).to_be_disabled()
     out.get_by_role("button", name="Next").click()
-    expect(out.get_by_text("rows 51 to 100 of 471")).to_be_visible()
+    expect(out.get_by_text("rows 51 to 100 of 478")).to_be_visible()
     out.get_by_role("button", name="Previous").click()
-    expect(out.get_by_text("rows 1 to 50 of 471")).to_be_visible()
+    expect(out.get_by_text("rows 1 to 50 of 478")).to_be_visible()
 
 
 def test_keys_walk_open_and_close(notebook: Notebook) -> None:

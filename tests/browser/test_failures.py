@@ -14,7 +14,7 @@ CELLS = [
     """
 import extractbench_nb as xb
 ds = xb.load_dataset()
-evs = xb.evaluate_runs(ds, progress=False)
+evs = xb.evaluate_runs(ds, profile="paper", progress=False)
 view = xb.explore(evs, dataset=ds)
 view
 """,
