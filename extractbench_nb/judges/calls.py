@@ -36,7 +36,8 @@ from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
 from extractbench_nb.judges.settings import Settings
 from extractbench_nb.support.token_counts import count_tokens
 
-#: Tokenizers differ: digits one by one, other scripts. Twice GPT-2's count bounds those in use.
+#: Tokenizers of smaller vocabularies split words more often: twice GPT-2's count bounds those in
+#: use, but for digits, which some of them read one by one.
 _MARGIN = 2
 #: Tokens around a message, and of the instructions that providers add for a schema.
 _PER_REQUEST, _PER_MESSAGE, _PER_SCHEMA = 50, 20, 600
@@ -68,7 +69,9 @@ def highest_cost(request: ModelRequest) -> float:
 
 def most_tokens(text: str) -> int:
     """Bound the number of tokens of a text, whatever the tokenizer."""
-    return min(_MARGIN * count_tokens(text), len(text.encode("utf-8", "surrogatepass")))
+    count, digits = count_tokens(text), sum(map(str.isdigit, text))
+    most = max(_MARGIN * count, count + digits)
+    return min(most, len(text.encode("utf-8", "surrogatepass")))
 
 
 @dataclass(eq=False)

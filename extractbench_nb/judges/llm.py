@@ -34,9 +34,9 @@ from extractbench_nb.judges.field_judges import (
     take_vote,
 )
 from extractbench_nb.judges.prompts import (
-    ANSWER_SCHEMA,
     PROMPT_VERSION,
     Message,
+    answer_schema,
     judge_messages,
     read_answer,
 )
@@ -108,9 +108,9 @@ class ModelJudge(FieldJudge):
         """
         settings = self.settings_for(question.params)
         custom_schema = question.params.get("structured_output_schema")
-        schema = ANSWER_SCHEMA if custom_schema is None else custom_schema
+        schema = answer_schema(custom_schema)
         try:
-            messages = judge_messages(
+            messages, mark = judge_messages(
                 question,
                 schema=schema,
                 template=question.params.get("prompt_template"),
@@ -118,7 +118,7 @@ class ModelJudge(FieldJudge):
             )
         except RecursionError:
             raise JudgeError("the values are nested too deep", reason="too_deep") from None
-        read = partial(read_answer, schema=custom_schema)
+        read = partial(read_answer, mark=mark, schema=custom_schema)
 
         async def judged(nth: int) -> Verdict:
             asked = Asked(settings, messages, read, schema, custom_schema is None, nth, question)
