@@ -32,6 +32,7 @@ from extractbench_nb.judges.client import (
     list_price,
     model_info,
 )
+from extractbench_nb.judges.environment import KEYS_OF_FILES
 from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
 from extractbench_nb.judges.settings import Settings
 from extractbench_nb.support.token_counts import count_tokens
@@ -284,7 +285,8 @@ class CallQueue:
             if found.reason in _HOPELESS:
                 if found.reason == "bad_key" and model not in self.hopeless:
                     variable = f"{model.partition('/')[0].upper()}_API_KEY"
-                    source = variable if variable in os.environ else "the environment"
+                    known = variable in os.environ or variable in KEYS_OF_FILES
+                    source = variable if known else "the environment"
                     refused = f"the key in {source} was refused: {found.problem}"
                     found = Failure(found.reason, refused)
                 raise self.hopeless.setdefault(model, found)

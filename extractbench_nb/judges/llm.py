@@ -25,6 +25,7 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.cache import JudgeCache, judge_cache
 from extractbench_nb.judges.calls import Asked, CallQueue
 from extractbench_nb.judges.client import BACKGROUND
+from extractbench_nb.judges.environment import read_environment
 from extractbench_nb.judges.field_judges import (
     NO_PARAMS,
     VOTES,
@@ -40,13 +41,7 @@ from extractbench_nb.judges.prompts import (
     judge_messages,
     read_answer,
 )
-from extractbench_nb.judges.settings import (
-    DEFAULT_MODEL,
-    MODEL_VARIABLE,
-    Settings,
-    check_model,
-    read_environment,
-)
+from extractbench_nb.judges.settings import Settings, check_model
 
 #: The reason of what was not recorded.
 ABSENT = "not_recorded"
@@ -256,9 +251,9 @@ class LLMJudge(ModelJudge):
         for name in unknown:
             allowed = [*(option.name for option in fields(Settings)), "cache"]
             raise InputError(f"unknown option {name!r} of a judge; {nearest(name, allowed)}")
-        read_environment()
+        default_model = read_environment()
         self._settings = Settings(
-            (os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL) if model is None else model,
+            default_model if model is None else model,
             temperature=temperature,
             max_tokens=max_tokens,
             timeout=timeout,

@@ -19,11 +19,12 @@ from extractbench_nb.core.text import (
 from extractbench_nb.judges.cache import request_key
 from extractbench_nb.judges.calls import Asked
 from extractbench_nb.judges.client import litellm
+from extractbench_nb.judges.environment import DEFAULT_MODEL
 from extractbench_nb.judges.llm import Ensemble, LLMJudge, ModelJudge
 from extractbench_nb.judges.model_aligner import ALIGNING, Alignment, LLMAligner
 from extractbench_nb.judges.prompts import Message, answer_tokens
 from extractbench_nb.judges.replay import ReplayJudge
-from extractbench_nb.judges.settings import DEFAULT_MODEL, Unchecked
+from extractbench_nb.judges.settings import Unchecked
 from extractbench_nb.support.token_counts import count_tokens
 
 #: Tokens that a provider adds to each message.

@@ -55,7 +55,7 @@ def test_a_request_that_may_exceed_the_budget_is_not_made(
     [
         ("", 0),
         ("plain words and more plain words", 2 * 6),
-        ("2024 2025 2026 2027 2028", 5 + 20),
+        ("2024 2025 2026 2027 2028", 24),
         ("abc", 2),
         ("a", 1),
     ],

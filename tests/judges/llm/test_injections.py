@@ -107,7 +107,7 @@ def test_no_prediction_makes_its_judge_pass(
     server.respond = model
     config = {"metric_id": "string_semantic", "params": params}
     field = {"type": "string", "evaluation_config": config}
-    schema = {"type": "object", "properties": {name: field for name in TEXTS}}
+    schema = {"type": "object", "properties": dict.fromkeys(TEXTS, field)}
     judge = make(cache=True)
     ev = xb.evaluate(schema, dict.fromkeys(TEXTS, "ACME"), TEXTS, judge=judge)
     assert ev.fields.loc[ev.fields["passed"].fillna(value=False), "path"].tolist() == []
