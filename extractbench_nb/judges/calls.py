@@ -22,7 +22,7 @@ from typing import Any
 
 from extractbench_nb.core.text import JudgeCall, JudgeError, Question
 from extractbench_nb.errors import OutputError, UnavailableError
-from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, request_key
+from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, keep, look_up, request_key
 from extractbench_nb.judges.call_failures import LONGEST_WAIT, Failure, scrub
 from extractbench_nb.judges.client import (
     Completion,
@@ -213,7 +213,7 @@ class CallQueue:
                 counts = [getattr(call, name) for name in COUNTS]
                 entry = Entry(asked.document, call.answer or "", *counts)
                 try:
-                    entry = cache.put(entry, replace=cached is not None)
+                    entry = keep(cache, entry, replace=cached is not None)
                 except OutputError as error:  # the answer is used, but not cached
                     warnings.warn(f"answers are not cached: {error}", RuntimeWarning, stacklevel=2)
                 return call._replace(answer=entry.answer), self
@@ -330,7 +330,7 @@ def _free_call(asked: Asked, answer: str | None, begun: float) -> JudgeCall:
 def _cached(cache: JudgeCache, key: str) -> Entry | None:
     """Look an answer up; an unreadable cache counts as empty."""
     try:
-        return cache.get(key)
+        return look_up(cache, key)
     except OutputError as error:
         warnings.warn(f"cached answers are not used: {error}", RuntimeWarning, stacklevel=2)
         return None

@@ -301,7 +301,8 @@ class LLMJudge(ModelJudge):
         settings = self.settings_for(params)
         check_model(settings)
         if self._cache is not None:
-            self._cache.prepare()
+            with self._cache.opened():  # read-only will do
+                pass
         if self._queue is not None:
             self._queue.hopeless.clear()
         self._checked.add(settings.model)

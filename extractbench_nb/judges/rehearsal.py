@@ -16,7 +16,7 @@ from extractbench_nb.core.text import (
     Question,
     Verdict,
 )
-from extractbench_nb.judges.cache import request_key
+from extractbench_nb.judges.cache import look_up, request_key
 from extractbench_nb.judges.calls import Asked
 from extractbench_nb.judges.client import litellm
 from extractbench_nb.judges.environment import DEFAULT_MODEL
@@ -101,7 +101,7 @@ class Rehearsal(ModelJudge):
     async def _answer(self, asked: Asked) -> JudgeCall:
         """Note a question, and return its answer if that is cached."""
         cache, key = self._cache, request_key(asked.document)
-        entry = None if cache is None else cache.get(key)
+        entry = None if cache is None else look_up(cache, key)
         cached = entry is not None
         if cache is not None:
             cached = cached or (cache.path, key) in self._notes.asked

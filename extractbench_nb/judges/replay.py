@@ -24,7 +24,7 @@ from extractbench_nb.core.text import (
 )
 from extractbench_nb.core.values import canonical, without_brackets
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.cache import Entry, JudgeCache, read_lines, request_key
+from extractbench_nb.judges.cache import Entry, JudgeCache, entries_of, read_lines, request_key
 from extractbench_nb.judges.calls import Asked
 from extractbench_nb.judges.field_judges import gather_verdicts
 from extractbench_nb.judges.llm import ABSENT, LLMJudge, ModelJudge
@@ -112,7 +112,7 @@ def _read_recording(source: Path | JudgeCache) -> tuple[list[Entry], list[_Repor
             )
         source = cache
     if isinstance(source, JudgeCache):
-        return source.entries(), []
+        return entries_of(source), []
     document = _loaded(read_text(source, "recording"))
     if isinstance(document, dict) and _ROWS in document:
         return [], [_read_report(document, source)]

@@ -6,13 +6,13 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, InputError
-from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.judges.environment import (
     DEFAULT_MODEL,
     KEYS_OF_FILES,
     key_arguments,
     read_environment,
 )
+from extractbench_nb.judges.llm import LLMJudge
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.llm_server import LLMServer, failure
 
@@ -111,7 +111,7 @@ def test_only_keys_and_the_model_are_taken_from_a_file(
     before = dict(os.environ)
     assert read_environment() == "from-file"
     assert dict(os.environ) == before
-    assert KEYS_OF_FILES == dict.fromkeys(TAKEN, "from-file") | {"XAI_API_KEY": "${HOME}"}
+    assert dict.fromkeys(TAKEN, "from-file") | {"XAI_API_KEY": "${HOME}"} == KEYS_OF_FILES
 
 
 @pytest.mark.parametrize(
