@@ -169,7 +169,7 @@ class JudgeCache:
         """
         if not self.path.exists():
             return _Contents(self.path, 0, 0, 0.0)
-        with self.opened() as database:
+        with opened(self) as database:
             row = database.execute(
                 "SELECT COUNT(*), (SELECT page_count * page_size FROM pragma_page_count, "
                 "pragma_page_size), TOTAL(cost_usd) FROM answers"
@@ -187,7 +187,7 @@ class JudgeCache:
         if not self.path.exists():
             return 0
         try:
-            with self.opened() as database:
+            with opened(self) as database:
                 count = database.execute("DELETE FROM answers").rowcount
                 database.commit()
                 database.execute("VACUUM")
@@ -239,30 +239,24 @@ class JudgeCache:
         """
         return store(self, list(read_lines(Path(path).expanduser())))
 
-    @contextmanager
-    def opened(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction, so that no connection is shared by threads.
 
-        Yields
-        ------
-        sqlite3.Connection
-            The database, with its table ``answers``.
-        """
-        path = self.path
-        try:
-            with closing(_connect(path)) as database, database:
-                yield database
-        except sqlite3.Error as error:
-            problem = f"{str(path)!r} cannot be used: {error}"
-            if _code(error) not in _DAMAGED:
-                raise OutputError(problem) from None
-            hint = "; clear() of this cache deletes the damaged file"
-            raise _DamagedError(problem + hint) from None
+@contextmanager
+def opened(cache: JudgeCache) -> Iterator[sqlite3.Connection]:
+    """Open the file for one transaction, so that no connection is shared by threads."""
+    try:
+        with closing(_connect(cache.path)) as database, database:
+            yield database
+    except sqlite3.Error as error:
+        problem = f"{str(cache.path)!r} cannot be used: {error}"
+        if _code(error) not in _DAMAGED:
+            raise OutputError(problem) from None
+        hint = "; clear() of this cache deletes the damaged file"
+        raise _DamagedError(problem + hint) from None
 
 
 def look_up(cache: JudgeCache, key: str) -> Entry | None:
     """Return the answer under a key; None if there is none, or a damaged one."""
-    with cache.opened() as database:
+    with opened(cache) as database:
         row = database.execute("SELECT * FROM answers WHERE key = ?", (key,)).fetchone()
     return None if row is None else _from_row(row)
 
@@ -273,7 +267,7 @@ def store(cache: JudgeCache, entries: Iterable[Entry], *, replace: bool = False)
         (e.key, _json(e.request), _json(e.answer), *(getattr(e, name) for name in COUNTS))
         for e in entries
     ]
-    with cache.opened() as database:
+    with opened(cache) as database:
         before, action = database.total_changes, "REPLACE" if replace else "IGNORE"
         values = "INTO answers VALUES (?, ?, ?, ?, ?, ?)"
         database.executemany(f"INSERT OR {action} {values}", rows)
@@ -291,7 +285,7 @@ def entries_of(cache: JudgeCache) -> list[Entry]:
     """Return all answers, sorted by key; damaged ones are left out."""
     if not cache.path.exists():
         return []
-    with cache.opened() as database:
+    with opened(cache) as database:
         rows = database.execute("SELECT * FROM answers ORDER BY key").fetchall()
     return [entry for entry in map(_from_row, rows) if entry is not None]
 

@@ -22,7 +22,7 @@ from extractbench_nb.core.text import (
     verdict_of,
 )
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.judges.cache import JudgeCache, judge_cache
+from extractbench_nb.judges.cache import JudgeCache, judge_cache, opened
 from extractbench_nb.judges.calls import Asked, CallQueue
 from extractbench_nb.judges.client import BACKGROUND
 from extractbench_nb.judges.environment import read_environment
@@ -101,6 +101,9 @@ class ModelJudge(FieldJudge):
         InputError, ConfigError
             See `check`.
         """
+        return await self._verdict(question, sample)
+
+    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         settings = self.settings_for(question.params)
         custom_schema = question.params.get("structured_output_schema")
         schema = answer_schema(custom_schema)
@@ -301,7 +304,7 @@ class LLMJudge(ModelJudge):
         settings = self.settings_for(params)
         check_model(settings)
         if self._cache is not None:
-            with self._cache.opened():  # read-only will do
+            with opened(self._cache):  # read-only will do
                 pass
         if self._queue is not None:
             self._queue.hopeless.clear()
@@ -420,25 +423,7 @@ class Ensemble(FieldJudge):
         for judge in self._judges:
             check_judge(judge, _without_model(params))
 
-    async def ask(self, question: Question) -> Verdict:
-        """Let the members judge the two values of a field.
-
-        Parameters
-        ----------
-        question : Question
-            The values, and what the schema says about the field.
-
-        Returns
-        -------
-        Verdict
-            The vote. Its reason is the one that all members give, else ``voted``; its reasoning
-            quotes each of them; its calls are those of all members.
-
-        Raises
-        ------
-        JudgeError
-            Members without a verdict decide whether the vote passes.
-        """
+    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         asked = question._replace(params=_without_model(question.params))
         outcomes = await gather_verdicts(verdict_of(judge, asked) for judge in self._judges)
         names = [judge.name for judge in self._judges]

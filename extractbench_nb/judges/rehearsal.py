@@ -79,8 +79,7 @@ class Unknown(ModelJudge):
     def __init__(self, name: str, notes: Notes) -> None:
         self.name, self._notes, self._settings = name, notes, Unchecked(DEFAULT_MODEL)
 
-    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
-        """Note the name."""
+    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         raise self._noted()
 
     async def _answer(self, asked: Asked) -> JudgeCall:
