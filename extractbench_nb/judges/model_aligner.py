@@ -311,15 +311,15 @@ class _Task:
             if partners:
                 best.append((max(partners, key=partners.__getitem__), i, {*partners}))
         gathered: list[tuple[list[int], set[int]]] = []
-        for _, i, partners in sorted(best, key=lambda entry: entry[:2]):
+        for _, i, shown_with in sorted(best, key=lambda entry: entry[:2]):
             if gathered:
-                ours, theirs = [*gathered[-1][0], i], gathered[-1][1] | partners
+                ours, theirs = [*gathered[-1][0], i], gathered[-1][1] | shown_with
                 tokens = sum(gold[k].tokens for k in ours)
                 tokens += sum(predicted[k].tokens for k in theirs)
                 if tokens <= room and len(ours) + len(theirs) <= most_items:
                     gathered[-1] = ours, theirs
                     continue
-            gathered.append(([i], partners))
+            gathered.append(([i], shown_with))
         return [(sorted(ours), sorted(theirs)) for ours, theirs in gathered]
 
     def _partners(self) -> dict[int, dict[int, float]]:

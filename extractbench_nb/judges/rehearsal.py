@@ -29,9 +29,9 @@ from extractbench_nb.support.token_counts import count_tokens
 
 #: Tokens that a provider adds to each message.
 _AROUND_MESSAGE = 4
-#: Tokens of a verdict: its score and a sentence. Of 201 recorded ones of Gemini 2.5 Flash the
-#: sentence has 40 on average, 58 at most.
-VERDICT_TOKENS = 60
+#: Tokens of a verdict: its code, its score and a sentence. Of 201 recorded ones of Gemini 2.5 Flash
+#: the sentence has 40 on average, 58 at most.
+VERDICT_TOKENS = 75
 _REASON = "rehearsal"
 
 
