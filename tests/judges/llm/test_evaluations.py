@@ -136,7 +136,7 @@ def test_what_the_frames_say(
     server.script(*replies)
     judge = make("openai/gpt-4o-mini", max_attempts=4, timeout=UNTIL_IT_HANGS)
     predicted = GOLD | {"seller": "Acme AG"}
-    ev = xb.evaluate(SCHEMA, GOLD, predicted, judge=judge, profile="paper")
+    ev = xb.evaluate(SCHEMA, GOLD, predicted, judge=judge)
     row = ev.fields.set_index("path").loc["$.seller"]
     passed = None if row["passed"] is pd.NA else bool(row["passed"])
     assert (row["outcome"], row["reason"], passed) == verdict
