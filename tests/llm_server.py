@@ -24,7 +24,10 @@ from tests.waiting import PATIENCE
 #: The timeout of a client that asks one thing at a time and gives up once the server hangs; see
 #: `hanging_ends`.
 UNTIL_IT_HANGS = PATIENCE - 1
+_NAMED = re.compile(r"of your answer is ([0-9a-f]{12}), which ends")
 _BLOCK = re.compile(r"<(\w+)-([0-9a-f]+)>\n(.*?)\n</\1-\2>", re.DOTALL)
+#: In an answer, stands for the mark of the question; the server puts that in its place.
+MARK = "c0dec0dec0de"
 _REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found"}
 
 
@@ -51,6 +54,11 @@ class Request:
         """Whose protocol it is, by its path."""
         provider = "anthropic" if "/messages" in self.path else "openai"
         return "gemini" if ":generateContent" in self.path else provider
+
+    @property
+    def mark(self) -> str:
+        """What the names of the marks end with; a verdict names it."""
+        return (_NAMED.findall(json.dumps(self.body)) or [MARK])[-1]
 
     @property
     def quoted(self) -> dict[str, str]:
@@ -87,7 +95,7 @@ class Reply:
 
 def answer(score: float, reasoning: str = "said so") -> Reply:
     """Give a well-formed verdict."""
-    return Reply(json.dumps({"score": score, "reasoning": reasoning}))
+    return Reply(json.dumps({"mark_code": MARK, "score": score, "reasoning": reasoning}))
 
 
 def failure(status: int, message: str = "scripted", **headers: str) -> Reply:
@@ -220,15 +228,15 @@ class LLMServer:
         if reply.cut:
             return False
         if reply.wire is not None:
-            return await self._send(reply.wire, writer)
-        writer.write(_response(request, reply))
+            return await self._send(request, reply.wire, writer)
+        writer.write(_marked(request, _response(request, reply)))
         await writer.drain()
         return True
 
-    async def _send(self, wire: Wire, writer: asyncio.StreamWriter) -> bool:
+    async def _send(self, request: Request, wire: Wire, writer: asyncio.StreamWriter) -> bool:
         writer.write(wire.head)
         for piece in wire.pieces():
-            writer.write(piece)
+            writer.write(_marked(request, piece))
             await writer.drain()
         await writer.drain()
         if wire.end == "closed":
@@ -241,6 +249,11 @@ class LLMServer:
             self.on_hanging()
             await self._never.wait()
         return wire.end == "open"
+
+
+def _marked(request: Request, sent: bytes) -> bytes:
+    """Name the mark of the question, which has as many characters as `MARK`."""
+    return sent.replace(MARK.encode(), request.mark.encode()) if MARK.encode() in sent else sent
 
 
 def _as_reply(said: Reply | Wire | str) -> Reply:

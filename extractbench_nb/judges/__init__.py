@@ -15,6 +15,7 @@ from extractbench_nb.judges.client import ModelRequest as ModelRequest
 from extractbench_nb.judges.client import client_errors as client_errors
 from extractbench_nb.judges.client import list_price as list_price
 from extractbench_nb.judges.client import litellm as litellm
+from extractbench_nb.judges.environment import read_environment as read_environment
 from extractbench_nb.judges.field_judges import gather_verdicts as gather_verdicts
 from extractbench_nb.judges.llm import Ensemble, LLMJudge
 from extractbench_nb.judges.model_aligner import Answering as Answering
@@ -32,7 +33,6 @@ from extractbench_nb.judges.replay import ReplayJudge
 from extractbench_nb.judges.replay import document_hash as document_hash
 from extractbench_nb.judges.settings import Settings as Settings
 from extractbench_nb.judges.settings import check_model as check_model
-from extractbench_nb.judges.settings import read_environment as read_environment
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [

@@ -24,6 +24,18 @@ from extractbench_nb.support.files import make_folder, read_text, user_cache_fol
 
 #: Tokens and cost of an answer, if known.
 COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
+#: Environment variable that names the folder of the cache.
+CACHE_VARIABLE = "EXTRACTBENCH_JUDGE_CACHE"
+_FILE = "judge_answers.sqlite"
+_FORMAT = 1
+_BUSY_TIMEOUT_S = 60.0
+_TABLE = """
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, cost_usd REAL)
+"""
+_READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 @dataclass(frozen=True)
@@ -47,12 +59,32 @@ def request_key(request: Mapping[str, Any]) -> str:
     return hashlib.sha256(_json(request).encode()).hexdigest()
 
 
+def _json(value: Any) -> str:  # in ASCII, which can represent lone surrogates
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _checked(key: str, request: Any, answer: Any, *counts: Any) -> Entry | None:
+    """Make an entry of a stored answer; None if it does not belong to its key."""
+    sound = all(c is None or (type(c) in (int, float) and 0 <= c < inf) for c in counts)
+    if not sound or not isinstance(answer, str) or not isinstance(request, dict):
+        return None
+    return Entry(request, answer, *counts) if request_key(request) == key else None
+
+
+def _from_row(row: tuple[Any, ...]) -> Entry | None:
+    with suppress(ValueError, TypeError, RecursionError):
+        return _checked(row[0], json.loads(row[1]), json.loads(row[2]), *row[3:])
+    return None
+
+
 def read_lines(path: Path) -> Iterator[Entry]:
     """Read a file that `JudgeCache.export` wrote."""
     for number, line in enumerate(read_text(path, "answers").split("\n"), 1):
         entry = None
-        with suppress(ValueError, TypeError, RecursionError):
-            entry = _checked(**json.loads(line or "{}"))
+        with suppress(ValueError, TypeError, RecursionError, LookupError, AttributeError):
+            document = json.loads(line or "[]")
+            values = [document.pop(name) for name in ("key", "request", "answer", *COUNTS)]
+            entry = None if document else _checked(*values)
         if entry is not None:
             yield entry
         elif line:
@@ -62,46 +94,6 @@ def read_lines(path: Path) -> Iterator[Entry]:
             )
 
 
-def _from_row(row: tuple[Any, ...]) -> Entry | None:
-    """Read a row of the table; None if it does not belong to its key."""
-    key, request, answer, *counts = row
-    with suppress(ValueError, TypeError, RecursionError):
-        named = dict(zip(COUNTS, counts, strict=True))
-        return _checked(key, json.loads(request), json.loads(answer), **named)
-    return None
-
-
-def _checked(key: str, request: Any, answer: Any, **counts: Any) -> Entry | None:
-    """Make an entry of a stored answer; None if it does not belong to its key."""
-    known = [count for count in counts.values() if count is not None]
-    if not isinstance(answer, str) or not isinstance(request, dict) or request_key(request) != key:
-        return None
-    if any(type(count) not in (int, float) or not 0 <= count < inf for count in known):
-        return None
-    return Entry(request, answer, **counts)
-
-
-def _json(value: Any) -> str:
-    """Write JSON in ASCII, which can represent lone surrogates."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-#: Environment variable that names the folder of the cache.
-CACHE_VARIABLE = "EXTRACTBENCH_JUDGE_CACHE"
-
-_FILE = "judge_answers.sqlite"
-_FORMAT = 1
-_BUSY_TIMEOUT_S = 60.0
-_READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_TABLE = """
-CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL,
-    prompt_tokens INTEGER, completion_tokens INTEGER, cost_usd REAL)
-"""
-_SELECT = f"SELECT key, request, answer, {', '.join(COUNTS)} FROM answers"  # noqa: S608
-
-
 class _Contents(NamedTuple):
     """The contents of a cache, see `JudgeCache.info`."""
 
@@ -109,6 +101,10 @@ class _Contents(NamedTuple):
     answers: int
     bytes: int
     cost_usd: float
+
+
+class _DamagedError(OutputError):
+    """The file of a cache is not a database, or is damaged."""
 
 
 class JudgeCache:
@@ -127,7 +123,8 @@ class JudgeCache:
     Notes
     -----
     The key of an answer is a hash of the model's id, the messages and the parameters, without the
-    address of the server. API keys are never stored.
+    address of the server. API keys are never stored. All methods raise `OutputError` if the file
+    cannot be used, and `info`, `clear` and `export` create no file.
 
     Examples
     --------
@@ -144,16 +141,13 @@ class JudgeCache:
     @property
     def path(self) -> Path:
         """The file that holds the answers; it need not exist yet."""
-        folder, named = self._folder, os.environ.get(CACHE_VARIABLE)
-        if folder is None and named:
-            folder = Path(named).expanduser().absolute()
-        elif folder is None:
-            folder = user_cache_folder() / "judges"
-        return folder / _FILE
+        named = os.environ.get(CACHE_VARIABLE)
+        chosen = Path(named).expanduser().absolute() if named else user_cache_folder() / "judges"
+        return (self._folder or chosen) / _FILE
 
     def __repr__(self) -> str:
         """Write the call that creates the cache."""
-        return "JudgeCache()" if self._folder is None else f"JudgeCache({str(self._folder)!r})"
+        return f"JudgeCache({'' if self._folder is None else repr(str(self._folder))})"
 
     def __eq__(self, other: object) -> bool:
         """Be equal to a cache in the same folder."""
@@ -162,63 +156,6 @@ class JudgeCache:
     def __hash__(self) -> int:
         """Agree with equality."""
         return hash(self._folder)
-
-    def prepare(self) -> None:
-        """Check that the cache can be opened; it may be read-only.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be made or read.
-        """
-        with self._opened():
-            pass
-
-    def get(self, key: str) -> Entry | None:
-        """Look an answer up.
-
-        Parameters
-        ----------
-        key : str
-            From `request_key`.
-
-        Returns
-        -------
-        Entry or None
-            None if there is none, or a damaged one.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be used.
-        """
-        with self._opened() as database:
-            row = database.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
-        return None if row is None else _from_row(row)
-
-    def put(self, entry: Entry, *, replace: bool = False) -> Entry:
-        """Store an answer, unless the request already has one.
-
-        Parameters
-        ----------
-        entry : Entry
-            The answer.
-        replace : bool, optional
-            Whether to overwrite a stored answer.
-
-        Returns
-        -------
-        Entry
-            The stored answer, which may come from another process that was faster.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be written.
-        """
-        with self._opened() as database:
-            new = _insert(database, [entry], "REPLACE" if replace else "IGNORE")
-        return entry if new else self.get(entry.key) or self.put(entry, replace=True)
 
     def info(self) -> _Contents:
         """Describe the contents.
@@ -229,21 +166,15 @@ class JudgeCache:
             The file, the number of answers, the size of the database in bytes, and the cost of the
             answers in US dollars when they were requested; an answer without a known price counts
             as 0. The four are attributes too.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be used.
         """
-        path = self.path
-        if not path.exists():
-            return _Contents(path, 0, 0, 0.0)
-        with self._opened() as database:
+        if not self.path.exists():
+            return _Contents(self.path, 0, 0, 0.0)
+        with opened(self) as database:
             row = database.execute(
                 "SELECT COUNT(*), (SELECT page_count * page_size FROM pragma_page_count, "
                 "pragma_page_size), TOTAL(cost_usd) FROM answers"
             )
-            return _Contents(path, *row.fetchone())
+            return _Contents(self.path, *row.fetchone())
 
     def clear(self) -> int:
         """Delete all answers; a damaged file is deleted.
@@ -252,19 +183,15 @@ class JudgeCache:
         -------
         int
             Number of answers deleted; 0 if the file is damaged.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be written, or has the format of another version.
         """
         if not self.path.exists():
             return 0
         try:
-            with self._opened() as database:
+            with opened(self) as database:
                 count = database.execute("DELETE FROM answers").rowcount
                 database.commit()
                 database.execute("VACUUM")
+                return int(count)
         except _DamagedError:
             try:
                 for suffix in ("", "-wal", "-shm"):
@@ -272,7 +199,6 @@ class JudgeCache:
             except OSError as error:
                 raise OutputError(f"{str(self.path)!r} cannot be deleted: {error}") from None
             return 0
-        return int(count)
 
     def export(self, path: str | Path) -> int:
         """Write all answers to a file, for `import_` elsewhere.
@@ -286,35 +212,11 @@ class JudgeCache:
         -------
         int
             Number of answers written.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be written.
         """
-        entries = self.entries()
+        entries = entries_of(self)
         lines = [_json({"key": entry.key, **asdict(entry)}) + "\n" for entry in entries]
         write_texts({Path(path).expanduser(): "".join(lines)})
         return len(entries)
-
-    def entries(self) -> list[Entry]:
-        """Return all answers with their requests, sorted by key; damaged ones are left out.
-
-        Returns
-        -------
-        list of Entry
-            Empty if there is no file.
-
-        Raises
-        ------
-        OutputError
-            The file cannot be used.
-        """
-        if not self.path.exists():
-            return []
-        with self._opened() as database:
-            rows = database.execute(f"{_SELECT} ORDER BY key").fetchall()
-        return [entry for entry in map(_from_row, rows) if entry is not None]
 
     def import_(self, path: str | Path) -> int:
         """Add the answers of a file that `export` wrote; existing answers stay.
@@ -334,30 +236,58 @@ class JudgeCache:
         InputError
             The file cannot be read, or a line is not an answer under its key; then nothing is
             added.
-        OutputError
-            The cache cannot be written.
         """
-        entries = list(read_lines(Path(path).expanduser()))
-        with self._opened() as database:
-            return _insert(database, entries)
-
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction, so that no connection is shared by threads."""
-        path = self.path
-        try:
-            with closing(_connect(path)) as database, database:
-                yield database
-        except sqlite3.Error as error:
-            problem = f"{str(path)!r} cannot be used: {error}"
-            if _code(error) not in _DAMAGED:
-                raise OutputError(problem) from None
-            hint = "; clear() of this cache deletes the damaged file"
-            raise _DamagedError(problem + hint) from None
+        return store(self, list(read_lines(Path(path).expanduser())))
 
 
-class _DamagedError(OutputError):
-    """The file of a cache is not a database, or is damaged."""
+@contextmanager
+def opened(cache: JudgeCache) -> Iterator[sqlite3.Connection]:
+    """Open the file for one transaction, so that no connection is shared by threads."""
+    try:
+        with closing(_connect(cache.path)) as database, database:
+            yield database
+    except sqlite3.Error as error:
+        problem = f"{str(cache.path)!r} cannot be used: {error}"
+        if _code(error) not in _DAMAGED:
+            raise OutputError(problem) from None
+        hint = "; clear() of this cache deletes the damaged file"
+        raise _DamagedError(problem + hint) from None
+
+
+def look_up(cache: JudgeCache, key: str) -> Entry | None:
+    """Return the answer under a key; None if there is none, or a damaged one."""
+    with opened(cache) as database:
+        row = database.execute("SELECT * FROM answers WHERE key = ?", (key,)).fetchone()
+    return None if row is None else _from_row(row)
+
+
+def store(cache: JudgeCache, entries: Iterable[Entry], *, replace: bool = False) -> int:
+    """Store answers, and return how many are new; unless told to, none of them is replaced."""
+    rows = [
+        (e.key, _json(e.request), _json(e.answer), *(getattr(e, name) for name in COUNTS))
+        for e in entries
+    ]
+    with opened(cache) as database:
+        before, action = database.total_changes, "REPLACE" if replace else "IGNORE"
+        values = "INTO answers VALUES (?, ?, ?, ?, ?, ?)"
+        database.executemany(f"INSERT OR {action} {values}", rows)
+        return database.total_changes - before
+
+
+def keep(cache: JudgeCache, entry: Entry, *, replace: bool = False) -> Entry:
+    """Store an answer; return the stored one, which another process may have found faster."""
+    if store(cache, [entry], replace=replace):
+        return entry
+    return look_up(cache, entry.key) or keep(cache, entry, replace=True)
+
+
+def entries_of(cache: JudgeCache) -> list[Entry]:
+    """Return all answers, sorted by key; damaged ones are left out."""
+    if not cache.path.exists():
+        return []
+    with opened(cache) as database:
+        rows = database.execute("SELECT * FROM answers ORDER BY key").fetchall()
+    return [entry for entry in map(_from_row, rows) if entry is not None]
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -366,7 +296,16 @@ def _connect(path: Path) -> sqlite3.Connection:
         make_folder(path.parent)
         database = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S)
         try:
-            _prepare(database)
+            version = database.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, _FORMAT):
+                raise sqlite3.DatabaseError(f"it has format {version}, expected {_FORMAT}")
+            database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
+            if version == 0:
+                with suppress(sqlite3.OperationalError):  # another process is doing the same
+                    database.execute("PRAGMA journal_mode = WAL")
+                with database:
+                    database.execute(_TABLE)
+                    database.execute(f"PRAGMA user_version = {_FORMAT}")
         except BaseException:
             database.close()
             raise
@@ -377,37 +316,10 @@ def _connect(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _prepare(database: sqlite3.Connection) -> None:
-    version = database.execute("PRAGMA user_version").fetchone()[0]
-    if version not in (0, _FORMAT):
-        raise sqlite3.DatabaseError(f"it has format {version}, expected {_FORMAT}")
-    database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
-    if version == 0:
-        try:
-            database.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if _code(error) != sqlite3.SQLITE_BUSY:  # another process is doing the same
-                raise
-        with database:
-            database.execute(_TABLE)
-            database.execute(f"PRAGMA user_version = {_FORMAT}")
-
-
 def _code(error: sqlite3.Error) -> int | None:
     """Return SQLite's primary error code; None for an error of this module."""
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
-
-
-def _insert(database: sqlite3.Connection, entries: Iterable[Entry], other: str = "IGNORE") -> int:
-    before = database.total_changes
-    rows = [
-        (e.key, _json(e.request), _json(e.answer), *(getattr(e, name) for name in COUNTS))
-        for e in entries
-    ]
-    values = "INTO answers VALUES (?, ?, ?, ?, ?, ?)"
-    database.executemany(f"INSERT OR {other} {values}", rows)
-    return database.total_changes - before
 
 
 #: The cache that judges use when they are given none.

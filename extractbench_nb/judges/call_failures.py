@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from extractbench_nb.judges.environment import KEYS_OF_FILES
+
 _HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _MIN_SECRET = 8
@@ -34,7 +36,7 @@ def scrub(text: str) -> str:
         text = text[: max(text.rfind(" ", 0, _LONGEST), _LONGEST // 2)] + "…"
     secrets = {
         value
-        for name, value in os.environ.items()
+        for name, value in (*os.environ.items(), *KEYS_OF_FILES.items())
         if len(value) >= _MIN_SECRET and _SECRET_NAME.search(name)
     }
     for secret in sorted(secrets, key=len, reverse=True):  # a secret may be part of another

@@ -22,7 +22,7 @@ from typing import Any
 
 from extractbench_nb.core.text import JudgeCall, JudgeError, Question
 from extractbench_nb.errors import OutputError, UnavailableError
-from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, request_key
+from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, keep, look_up, request_key
 from extractbench_nb.judges.call_failures import LONGEST_WAIT, Failure, scrub
 from extractbench_nb.judges.client import (
     Completion,
@@ -32,11 +32,13 @@ from extractbench_nb.judges.client import (
     list_price,
     model_info,
 )
+from extractbench_nb.judges.environment import KEYS_OF_FILES
 from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
 from extractbench_nb.judges.settings import Settings
 from extractbench_nb.support.token_counts import count_tokens
 
-#: Tokenizers differ: digits one by one, other scripts. Twice GPT-2's count bounds those in use.
+#: Tokenizers of smaller vocabularies split words more often: twice GPT-2's count bounds those in
+#: use, but for digits, which some of them read one by one.
 _MARGIN = 2
 #: Tokens around a message, and of the instructions that providers add for a schema.
 _PER_REQUEST, _PER_MESSAGE, _PER_SCHEMA = 50, 20, 600
@@ -68,7 +70,9 @@ def highest_cost(request: ModelRequest) -> float:
 
 def most_tokens(text: str) -> int:
     """Bound the number of tokens of a text, whatever the tokenizer."""
-    return min(_MARGIN * count_tokens(text), len(text.encode("utf-8", "surrogatepass")))
+    count, digits = count_tokens(text), sum(map(str.isdigit, text))
+    most = max(_MARGIN * count, count + digits)
+    return min(most, len(text.encode("utf-8", "surrogatepass")))
 
 
 @dataclass(eq=False)
@@ -209,7 +213,7 @@ class CallQueue:
                 counts = [getattr(call, name) for name in COUNTS]
                 entry = Entry(asked.document, call.answer or "", *counts)
                 try:
-                    entry = cache.put(entry, replace=cached is not None)
+                    entry = keep(cache, entry, replace=cached is not None)
                 except OutputError as error:  # the answer is used, but not cached
                     warnings.warn(f"answers are not cached: {error}", RuntimeWarning, stacklevel=2)
                 return call._replace(answer=entry.answer), self
@@ -281,7 +285,8 @@ class CallQueue:
             if found.reason in _HOPELESS:
                 if found.reason == "bad_key" and model not in self.hopeless:
                     variable = f"{model.partition('/')[0].upper()}_API_KEY"
-                    source = variable if variable in os.environ else "the environment"
+                    known = variable in os.environ or variable in KEYS_OF_FILES
+                    source = variable if known else "the environment"
                     refused = f"the key in {source} was refused: {found.problem}"
                     found = Failure(found.reason, refused)
                 raise self.hopeless.setdefault(model, found)
@@ -325,7 +330,7 @@ def _free_call(asked: Asked, answer: str | None, begun: float) -> JudgeCall:
 def _cached(cache: JudgeCache, key: str) -> Entry | None:
     """Look an answer up; an unreadable cache counts as empty."""
     try:
-        return cache.get(key)
+        return look_up(cache, key)
     except OutputError as error:
         warnings.warn(f"cached answers are not used: {error}", RuntimeWarning, stacklevel=2)
         return None

@@ -1,6 +1,7 @@
 """Requests to models through LiteLLM, which is imported on first use and given our HTTP client.
 
-Nothing of LiteLLM is changed, and neither is anything else in the process.
+Nothing of LiteLLM is changed, and neither is anything else in the process, but for three variables
+that are set while LiteLLM is imported.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from extractbench_nb.judges.call_failures import (
     failure_of_error,
     problem_of,
 )
+from extractbench_nb.judges.environment import key_arguments
 from extractbench_nb.judges.field_judges import ClientError
 
 # --- the event loop of all requests -------------------------------------------------------------
@@ -400,12 +402,14 @@ def _arguments(request: ModelRequest) -> dict[str, Any]:
     }
     chosen = {"temperature": request.temperature, "max_tokens": request.max_tokens}
     arguments |= {name: value for name, value in chosen.items() if value is not None}
+    environment = litellm().validate_environment(request.model)
+    missing = environment["missing_keys"]
+    arguments |= key_arguments(litellm().get_llm_provider(request.model)[1], missing)
     if request.api_base is not None:
         arguments["api_base"] = request.api_base
-        environment = litellm().validate_environment(request.model)
-        keys = (name for name in environment["missing_keys"] if name.endswith("_KEY"))
+        keys = (name for name in missing if name.endswith("_KEY"))
         if not environment["keys_in_environment"] and not any(map(os.environ.get, keys)):
-            arguments["api_key"] = _NO_KEY
+            arguments.setdefault("api_key", _NO_KEY)
     if request.schema is not None and (request.demanded or supports_schema(request.model)):
         form = {"name": request.schema_name, "schema": request.schema, "strict": request.strict}
         arguments["response_format"] = {"type": "json_schema", "json_schema": form}

@@ -66,7 +66,28 @@ class FieldJudge:
         return self._for_document(gold, predicted)
 
     async def ask(self, question: Question) -> Verdict:
-        """Judge the two values of a field."""
+        """Judge the two values of a field.
+
+        Parameters
+        ----------
+        question : Question
+            The values, and what the schema says about the field.
+
+        Returns
+        -------
+        Verdict
+            With the calls behind it. The reason of a vote is the one that all members give, else
+            ``voted``, and its reasoning quotes each of them.
+
+        Raises
+        ------
+        JudgeError
+            There is no verdict, or those that are missing decide whether a vote passes.
+        """
+        return await self._verdict(question)
+
+    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
+        """Implement `ask`."""
         raise NotImplementedError
 
     async def compare(self, gold: str, predicted: str) -> Verdict:

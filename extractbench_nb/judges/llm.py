@@ -22,9 +22,10 @@ from extractbench_nb.core.text import (
     verdict_of,
 )
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.judges.cache import JudgeCache, judge_cache
+from extractbench_nb.judges.cache import JudgeCache, judge_cache, opened
 from extractbench_nb.judges.calls import Asked, CallQueue
 from extractbench_nb.judges.client import BACKGROUND
+from extractbench_nb.judges.environment import read_environment
 from extractbench_nb.judges.field_judges import (
     NO_PARAMS,
     VOTES,
@@ -34,19 +35,13 @@ from extractbench_nb.judges.field_judges import (
     take_vote,
 )
 from extractbench_nb.judges.prompts import (
-    ANSWER_SCHEMA,
     PROMPT_VERSION,
     Message,
+    answer_schema,
     judge_messages,
     read_answer,
 )
-from extractbench_nb.judges.settings import (
-    DEFAULT_MODEL,
-    MODEL_VARIABLE,
-    Settings,
-    check_model,
-    read_environment,
-)
+from extractbench_nb.judges.settings import Settings, check_model
 
 #: The reason of what was not recorded.
 ABSENT = "not_recorded"
@@ -106,11 +101,14 @@ class ModelJudge(FieldJudge):
         InputError, ConfigError
             See `check`.
         """
+        return await self._verdict(question, sample)
+
+    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         settings = self.settings_for(question.params)
         custom_schema = question.params.get("structured_output_schema")
-        schema = ANSWER_SCHEMA if custom_schema is None else custom_schema
+        schema = answer_schema(custom_schema)
         try:
-            messages = judge_messages(
+            messages, mark = judge_messages(
                 question,
                 schema=schema,
                 template=question.params.get("prompt_template"),
@@ -118,7 +116,7 @@ class ModelJudge(FieldJudge):
             )
         except RecursionError:
             raise JudgeError("the values are nested too deep", reason="too_deep") from None
-        read = partial(read_answer, schema=custom_schema)
+        read = partial(read_answer, mark=mark, schema=custom_schema)
 
         async def judged(nth: int) -> Verdict:
             asked = Asked(settings, messages, read, schema, custom_schema is None, nth, question)
@@ -256,9 +254,9 @@ class LLMJudge(ModelJudge):
         for name in unknown:
             allowed = [*(option.name for option in fields(Settings)), "cache"]
             raise InputError(f"unknown option {name!r} of a judge; {nearest(name, allowed)}")
-        read_environment()
+        default_model = read_environment()
         self._settings = Settings(
-            (os.environ.get(MODEL_VARIABLE) or DEFAULT_MODEL) if model is None else model,
+            default_model if model is None else model,
             temperature=temperature,
             max_tokens=max_tokens,
             timeout=timeout,
@@ -306,7 +304,8 @@ class LLMJudge(ModelJudge):
         settings = self.settings_for(params)
         check_model(settings)
         if self._cache is not None:
-            self._cache.prepare()
+            with opened(self._cache):  # read-only will do
+                pass
         if self._queue is not None:
             self._queue.hopeless.clear()
         self._checked.add(settings.model)
@@ -424,25 +423,7 @@ class Ensemble(FieldJudge):
         for judge in self._judges:
             check_judge(judge, _without_model(params))
 
-    async def ask(self, question: Question) -> Verdict:
-        """Let the members judge the two values of a field.
-
-        Parameters
-        ----------
-        question : Question
-            The values, and what the schema says about the field.
-
-        Returns
-        -------
-        Verdict
-            The vote. Its reason is the one that all members give, else ``voted``; its reasoning
-            quotes each of them; its calls are those of all members.
-
-        Raises
-        ------
-        JudgeError
-            Members without a verdict decide whether the vote passes.
-        """
+    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         asked = question._replace(params=_without_model(question.params))
         outcomes = await gather_verdicts(verdict_of(judge, asked) for judge in self._judges)
         names = [judge.name for judge in self._judges]

@@ -1,7 +1,8 @@
 """Messages to a model, composed from versioned texts and the values of one field.
 
 The values are quoted between marks that occur in none of them. A mark is a hash of everything
-quoted: the same question has the same marks, and no document can contain its own.
+quoted: the same question has the same marks, and no document can contain its own. A verdict names
+its mark, so that no object which a model copies from a document is one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from extractbench_nb.support.token_counts import count_tokens
 from extractbench_nb.support.wording import cut
 
 #: Version of the texts; part of what an answer is cached by.
-PROMPT_VERSION = "v1"
+PROMPT_VERSION = "v2"
 #: Placeholders of a ``prompt_template``; gold and predicted are required.
 PLACEHOLDERS = ("gold", "predicted", "metadata", "structured_output_schema")
 
@@ -44,8 +45,8 @@ def judge_messages(
     schema: Mapping[str, Any],
     template: str | None = None,
     instructions: str | None = None,
-) -> tuple[Message, ...]:
-    """Compose the messages of a question."""
+) -> tuple[tuple[Message, ...], str]:
+    """Compose the messages of a question; also return the mark that its answer has to name."""
     if template is not None:
         check_template(template)
     metric = question.metric
@@ -58,13 +59,12 @@ def judge_messages(
         "predicted_state": question.predicted_state,
     }
     about = {name: value for name, value in details.items() if value is not None}
-    blocks = quoted(
-        {
-            "field": json.dumps(about, ensure_ascii=False),
-            "gold": _value(question.gold, question.gold_state),
-            "predicted": _value(question.predicted, question.predicted_state),
-        }
-    )
+    texts = {
+        "field": json.dumps(about, ensure_ascii=False),
+        "gold": _value(question.gold, question.gold_state),
+        "predicted": _value(question.predicted, question.predicted_state),
+    }
+    blocks, mark = quoted(texts), mark_of(texts)
     parts = {
         "task": prompt_text(metric if metric in ("string_semantic", "string_llm") else "other"),
         "metadata": blocks["field"],
@@ -77,7 +77,8 @@ def judge_messages(
         text += "\n\n" + prompt_text("instructions").format(instructions=instructions)
     if template is None or "{structured_output_schema}" not in template:
         text += "\n\n" + prompt_text("format").format_map(parts)
-    return (message("system", prompt_text("system")), message("user", text))
+    text += "\n\n" + prompt_text("mark").format(mark=mark)
+    return (message("system", prompt_text("system")), message("user", text)), mark
 
 
 def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> tuple[Message, ...]:
@@ -89,11 +90,17 @@ def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> 
 
 def quoted(texts: Mapping[str, str]) -> dict[str, str]:
     """Put texts between marks that occur in none of them."""
+    mark = mark_of(texts)
+    return {name: f"<{name}-{mark}>\n{text}\n</{name}-{mark}>" for name, text in texts.items()}
+
+
+def mark_of(texts: Mapping[str, str]) -> str:
+    """Return the hash in the marks around texts, which occurs in none of them."""
     joined = "\0".join(texts.values())
     mark = _hash(joined)
     while mark in joined:
         mark = _hash(mark + joined)
-    return {name: f"<{name}-{mark}>\n{text}\n</{name}-{mark}>" for name, text in texts.items()}
+    return mark
 
 
 def check_template(template: str) -> None:
@@ -151,14 +158,16 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+_MARK: Mapping[str, Any] = {"mark_code": {"type": "string"}}
 #: The schema of an answer, unless a field has a schema of its own.
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
+        **_MARK,
         "reasoning": {"type": "string"},
         "score": {"type": "number", "minimum": 0, "maximum": 1},
     },
-    "required": ["reasoning", "score"],
+    "required": ["mark_code", "reasoning", "score"],
     "additionalProperties": False,
 }
 
@@ -167,35 +176,56 @@ _SHOWN = 80
 
 
 class Unparsable(Exception):  # noqa: N818 - callers convert it to a `JudgeError`
-    """An answer without a readable score; the message says what is missing."""
+    """An answer without a readable score; the message says what is missing.
+
+    The message goes back to the model outside of any marks, so it quotes no text of the answer,
+    which may come from a document.
+    """
+
+
+def answer_schema(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the schema of an answer: that of a field, with the mark, or the usual one."""
+    if schema is None:
+        return ANSWER_SCHEMA
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    return {
+        **schema,
+        "properties": {**_MARK, **properties, **_MARK},
+        "required": list(dict.fromkeys(["mark_code", *required])),
+    }
 
 
 def read_answer(
-    text: str | None, schema: Mapping[str, Any] | None = None
+    text: str | None, mark: str, schema: Mapping[str, Any] | None = None
 ) -> tuple[float, str | None]:
-    """Read from an answer a score in [0, 1], and the reasoning where it has one."""
-    candidates = [value for value in objects(text) if "score" in value]
-    if not candidates:
+    """Read from an answer a score in [0, 1], and the reasoning where it has one.
+
+    Only an object with the mark of the question is an answer: others may come from a document.
+    """
+    scored = [value for value in objects(text) if "score" in value]
+    if not scored:
         raise Unparsable("it contains no JSON object with a score")
-    answers = []
-    for value in candidates:
+    marked = [value for value in scored if value.get("mark_code") == mark]
+    if not marked:
+        raise Unparsable(f'it contains no JSON object with a score and the "mark_code" {mark}')
+    for value in marked:
         score = value["score"]
         number = isinstance(score, int | float) and not isinstance(score, bool)
         if not number or not 0 <= score <= 1:
-            shown = cut(repr(score), _SHOWN)
+            shown = cut(repr(score), _SHOWN) if number else f"a {type(score).__name__}"
             raise Unparsable(f"its score is {shown}; expected a number from 0 to 1")
-        texts = (value.get("reasoning"), value.get("reason"))
-        reasoning = next((sendable(text) for text in texts if isinstance(text, str)), None)
-        answers.append((float(score), reasoning))
-    if len({score for score, _ in answers}) > 1:
+    if len({value["score"] for value in marked}) > 1:
         raise Unparsable("it contains several JSON objects with different scores")
-    error = schema and next(Validation(schema, formats=False).iter_errors(candidates[-1]), None)
+    answer = {name: value for name, value in marked[-1].items() if name != "mark_code"}
+    error = schema and next(Validation(schema, formats=False).iter_errors(answer), None)
     if error and error.validator == "not_validated":
         raise Unparsable(error.message[: 2 * _SHOWN])
     if error:
-        path = error.json_path[:_SHOWN]
-        raise Unparsable(f"at {path} it does not fit the schema ({error.validator})")
-    return answers[-1]
+        place = "/".join(map(str, error.absolute_schema_path))  # of the schema, not of the answer
+        raise Unparsable(f"it does not fit the schema at {place[: 2 * _SHOWN]}")
+    texts = (answer.get("reasoning"), answer.get("reason"))
+    reasoning = next((sendable(text) for text in texts if isinstance(text, str)), None)
+    return float(answer["score"]), reasoning
 
 
 def objects(text: str | None) -> list[dict[str, Any]]:
@@ -361,7 +391,7 @@ def _pair(entry: Any) -> tuple[int, int]:
         one, two = map(_number, entry)
         if one is not None and two is not None:
             return one, two
-    raise Unparsable(f"{json.dumps(entry)[:80]} is not a pair [gold number, predicted number]")
+    raise Unparsable('an entry of "pairs" is not a pair [gold number, predicted number]')
 
 
 def _numbers(answer: Mapping[str, Any], name: str) -> set[int]:

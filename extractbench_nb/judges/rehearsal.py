@@ -16,21 +16,22 @@ from extractbench_nb.core.text import (
     Question,
     Verdict,
 )
-from extractbench_nb.judges.cache import request_key
+from extractbench_nb.judges.cache import look_up, request_key
 from extractbench_nb.judges.calls import Asked
 from extractbench_nb.judges.client import litellm
+from extractbench_nb.judges.environment import DEFAULT_MODEL
 from extractbench_nb.judges.llm import Ensemble, LLMJudge, ModelJudge
 from extractbench_nb.judges.model_aligner import ALIGNING, Alignment, LLMAligner
 from extractbench_nb.judges.prompts import Message, answer_tokens
 from extractbench_nb.judges.replay import ReplayJudge
-from extractbench_nb.judges.settings import DEFAULT_MODEL, Unchecked
+from extractbench_nb.judges.settings import Unchecked
 from extractbench_nb.support.token_counts import count_tokens
 
 #: Tokens that a provider adds to each message.
 _AROUND_MESSAGE = 4
-#: Tokens of a verdict: its score and a sentence. Of 201 recorded ones of Gemini 2.5 Flash the
-#: sentence has 40 on average, 58 at most.
-VERDICT_TOKENS = 60
+#: Tokens of a verdict: its code, its score and a sentence. Of 201 recorded ones of Gemini 2.5 Flash
+#: the sentence has 40 on average, 58 at most.
+VERDICT_TOKENS = 75
 _REASON = "rehearsal"
 
 
@@ -78,8 +79,7 @@ class Unknown(ModelJudge):
     def __init__(self, name: str, notes: Notes) -> None:
         self.name, self._notes, self._settings = name, notes, Unchecked(DEFAULT_MODEL)
 
-    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
-        """Note the name."""
+    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         raise self._noted()
 
     async def _answer(self, asked: Asked) -> JudgeCall:
@@ -100,7 +100,7 @@ class Rehearsal(ModelJudge):
     async def _answer(self, asked: Asked) -> JudgeCall:
         """Note a question, and return its answer if that is cached."""
         cache, key = self._cache, request_key(asked.document)
-        entry = None if cache is None else cache.get(key)
+        entry = None if cache is None else look_up(cache, key)
         cached = entry is not None
         if cache is not None:
             cached = cached or (cache.path, key) in self._notes.asked

@@ -7,9 +7,9 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from extractbench_nb.core.text import (
     Judge,
@@ -24,7 +24,7 @@ from extractbench_nb.core.text import (
 )
 from extractbench_nb.core.values import canonical, without_brackets
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.cache import Entry, JudgeCache, read_lines, request_key
+from extractbench_nb.judges.cache import Entry, JudgeCache, entries_of, read_lines, request_key
 from extractbench_nb.judges.calls import Asked
 from extractbench_nb.judges.field_judges import gather_verdicts
 from extractbench_nb.judges.llm import ABSENT, LLMJudge, ModelJudge
@@ -39,6 +39,7 @@ _FAILED_CALL = "error_"
 _ROWS = "field_outcomes"
 _JUDGED = ("correct", "incorrect")
 _UNASKED = "judge_error"
+_NAMES = ("path", "normalized_path", "metric_id")
 _INDEX = re.compile(r"\[\d*\]")
 _SHOWN = 80
 #: Options of a judge that its recorded answers name.
@@ -53,18 +54,12 @@ def document_hash(document: Any) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:8]
 
 
-@dataclass(frozen=True)
-class _Report:
-    """One report: the hashes of its documents, the rows by schema path and by field."""
+class _Report(NamedTuple):
+    """One report: the hashes of its two documents, and its rows by schema path and by field."""
 
-    gold_hash: str | None
-    predicted_hash: str | None
+    hashes: tuple[str | None, str | None]  # some reports lack them
     rows: Mapping[str, list[dict[str, Any]]]
     digest: str
-
-    def is_about(self, gold_hash: str | None, predicted_hash: str | None) -> bool:
-        """Whether the report may be about two documents; some reports lack the hashes."""
-        return self.gold_hash in (None, gold_hash) and self.predicted_hash in (None, predicted_hash)
 
 
 def _read_report(report: Any, path: Path) -> _Report:
@@ -73,7 +68,10 @@ def _read_report(report: Any, path: Path) -> _Report:
         raise InputError(f"{str(path)!r}: found no list {_ROWS!r}; expected a judge report")
     rows_by_name: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for number, row in enumerate(rows):
-        if not _is_sound(row):
+        known = row if isinstance(row, dict) else {}
+        score, names = known.get("score", -1), [known.get(name) for name in _NAMES]
+        sound = score is None or (type(score) in (int, float) and 0 <= score <= 1)
+        if not sound or not all(isinstance(name, str) for name in names):
             raise InputError(
                 f"{str(path)!r}: row {number} of {_ROWS!r} is {cut(repr(row), _SHOWN)}; "
                 "expected 'path', 'normalized_path', 'metric_id' and a 'score' from 0 to 1"
@@ -81,15 +79,7 @@ def _read_report(report: Any, path: Path) -> _Report:
         for name in {row["path"], row["normalized_path"]}:
             rows_by_name[name].append(row)
     digest = hashlib.sha256(canonical(rows).encode("utf-8", "replace")).hexdigest()
-    return _Report(report.get("gold_hash"), report.get("extracted_hash"), rows_by_name, digest)
-
-
-def _is_sound(row: Any) -> bool:
-    if not isinstance(row, dict) or "score" not in row:
-        return False
-    names = all(isinstance(row.get(n), str) for n in ("path", "normalized_path", "metric_id"))
-    score = row["score"]
-    return names and (score is None or (type(score) in (int, float) and 0 <= score <= 1))
+    return _Report((report.get("gold_hash"), report.get("extracted_hash")), rows_by_name, digest)
 
 
 def _read_recording(source: Path | JudgeCache) -> tuple[list[Entry], list[_Report]]:
@@ -99,7 +89,7 @@ def _read_recording(source: Path | JudgeCache) -> tuple[list[Entry], list[_Repor
         paths = [] if cache.path.is_file() else sorted(source.rglob("*report.json"))
         reports = [_read_report(_loaded(read_text(path, "report")), path) for path in paths]
         for path, report in zip(paths, reports, strict=True):
-            if None in (report.gold_hash, report.predicted_hash):
+            if None in report.hashes:
                 raise InputError(
                     f"{str(path)!r} has no gold_hash or extracted_hash; in a folder of reports, "
                     f"{str(source)!r}, every report needs both"
@@ -112,7 +102,7 @@ def _read_recording(source: Path | JudgeCache) -> tuple[list[Entry], list[_Repor
             )
         source = cache
     if isinstance(source, JudgeCache):
-        return source.entries(), []
+        return entries_of(source), []
     document = _loaded(read_text(source, "recording"))
     if isinstance(document, dict) and _ROWS in document:
         return [], [_read_report(document, source)]
@@ -120,10 +110,9 @@ def _read_recording(source: Path | JudgeCache) -> tuple[list[Entry], list[_Repor
 
 
 def _loaded(text: str) -> Any:
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return None
 
 
 def _shared_settings(entries: Sequence[Entry], where: str) -> Settings:
@@ -148,20 +137,24 @@ def _shared_settings(entries: Sequence[Entry], where: str) -> Settings:
 
 
 def _hash(document: Any) -> str | None:
-    try:
+    with suppress(TypeError, ValueError, RecursionError):
         return document_hash(document)
-    except (TypeError, ValueError, RecursionError):
-        return None
+    return None
 
 
-def _verdict(report: _Report, question: Question) -> Verdict:
+def _reported(report: _Report, question: Question) -> Verdict:
     """Return the verdict of a report on a field."""
     path, field = question.schema_path or "", question.field or ""
     # by path or by field, as this package or the published one writes it
     names = (path, without_brackets(path), field, without_brackets(field))
     rows = next((r for r in map(report.rows.get, names) if r is not None), [])
     found = [row for row in rows if row["metric_id"] == question.metric]
-    if any(map(_has_failed, found or rows)):
+    if any(
+        row["metric_id"].startswith(_FAILED_CALL)
+        or row.get("outcome") == _UNASKED
+        or row["score"] is None
+        for row in found or rows
+    ):
         raise JudgeError(
             f"the call about {question.field!r} failed when the report was made",
             reason="recorded_failure",
@@ -197,11 +190,6 @@ def _problem(
     if any(canonical(recorded[name]) != canonical(values[name]) for name in recorded):
         return f"{about} for these values; it is about another document or prediction"
     return None
-
-
-def _has_failed(row: Mapping[str, Any]) -> bool:
-    failed = row["metric_id"].startswith(_FAILED_CALL) or row.get("outcome") == _UNASKED
-    return bool(failed) or row["score"] is None
 
 
 class ReplayJudge(ModelJudge):
@@ -289,9 +277,14 @@ class ReplayJudge(ModelJudge):
 
     def _for_document(self, gold: Any, predicted: Any) -> Self:
         other = self._otherwise
-        hashes = (_hash(gold), _hash(predicted)) if self._reports else (None, None)
+        hashes = [_hash(document) for document in (gold, predicted) if self._reports]
+        about = [
+            report
+            for report in self._reports
+            if all(known in (None, own) for known, own in zip(report.hashes, hashes, strict=True))
+        ]
         return self._with(
-            _reports=[report for report in self._reports if report.is_about(*hashes)],
+            _reports=about,
             _otherwise=None if other is None else judge_of_document(other, gold, predicted),
         )
 
@@ -305,9 +298,7 @@ class ReplayJudge(ModelJudge):
         return {
             "recorded": recorded,
             "like": None if self._like is None else self._like.fingerprint,
-            "otherwise": None
-            if other is None
-            else [other.name, getattr(other, "fingerprint", None)],
+            "otherwise": other and [other.name, getattr(other, "fingerprint", None)],
         }
 
     def _check(self, params: Mapping[str, Any]) -> None:
@@ -333,32 +324,12 @@ class ReplayJudge(ModelJudge):
             raise JudgeError(problem, (failed,), "unparsable") from None
         return call
 
-    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
-        """Give the recorded verdict on the two values of a field.
-
-        Parameters
-        ----------
-        question : Question
-            The values, and what the schema says about the field.
-        sample : int, optional
-            Which of several answers to the same question; by default the vote over them.
-
-        Returns
-        -------
-        Verdict
-            As it was given; the calls behind it are cached, without attempts and cost. A verdict of
-            the judge `otherwise` says so in its reasoning.
-
-        Raises
-        ------
-        JudgeError
-            ``not_recorded`` or ``recorded_failure``.
-        """
+    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         try:
             if self._answers:
-                return await super().ask(question, sample=sample)
+                return await super()._verdict(question, sample)
             if len(self._reports) == 1:
-                return _verdict(self._reports[0], question)
+                return _reported(self._reports[0], question)
             count = len(self._reports) or "no"
             problem = (
                 f"no verdict about {question.field!r}: {count} reports are about these documents"

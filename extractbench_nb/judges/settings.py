@@ -14,47 +14,14 @@ from urllib.parse import urlsplit
 
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.judges.client import client_errors, fault_behind, list_price, litellm
+from extractbench_nb.judges.environment import KEY_NAME, KEYS_OF_FILES, MODEL_VARIABLE
 from extractbench_nb.judges.field_judges import VOTES
 from extractbench_nb.judges.prompts import check_template
 
-#: Environment variable with the default model of judges.
-MODEL_VARIABLE = "DEFAULT_LLM_MODEL"
-#: The model if that variable is not set, as in the published package.
-DEFAULT_MODEL = "vertex_ai/gemini-2.5-flash"
-
-#: Names of variables with a provider's key, but not those of LiteLLM or this package.
-_KEY = re.compile(
-    r"(?!LITELLM_|EXTRACTBENCH_)[A-Z0-9_]+_API_(?:KEY|TOKEN)"
-    r"|AWS_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|HF_TOKEN"
-)
 _LARGEST = 1e300
 _MOST_ANSWERS = 100
 _MODEL = re.compile(r"[!-~]+")
 _ADDRESS = re.compile(r"https?://[!-~]+")
-
-
-def read_environment() -> None:
-    """Read keys and the model id from ``.env`` in the working directory.
-
-    Variables that are already set keep their values. The file may come from a stranger, so nothing
-    else is read from it, such as the address of a server, a proxy or a cache folder, and references
-    to other variables are not expanded.
-    """
-    path = Path.cwd() / ".env"
-    if not path.is_file():
-        return
-    from dotenv import dotenv_values
-
-    try:
-        variables = dotenv_values(path, interpolate=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} cannot be read: {error}") from None
-    for name, value in variables.items():
-        # LiteLLM would send requests to an address within a model id
-        names_server = name == MODEL_VARIABLE and "://" in (value or "")
-        is_taken = name == MODEL_VARIABLE or _KEY.fullmatch(name)
-        if value and "\0" not in value and is_taken and not names_server:
-            os.environ.setdefault(name, value)
 
 
 @dataclass(frozen=True)
@@ -205,6 +172,8 @@ _AMBIENT: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "sagemaker": _AMAZON,
     "azure": (("AZURE_AD_TOKEN", "AZURE_CLIENT_ID"), (), ""),
 }
+#: Providers of which one of several keys is enough.
+_ONE_OF_SEVERAL = ("gemini",)
 _PACKAGES = {"vertex_ai": ("google.auth", "litellm[google]")}
 #: Alternatives that the error message names when a judge has no key.
 _OTHER_JUDGES = (
@@ -257,15 +226,17 @@ def _is_installed(module: str) -> bool:
 def _check_key(model: str, provider: str, otherwise: str) -> None:
     """Raise an error unless an environment variable or a file may hold the provider's key."""
     environment = litellm().validate_environment(model)
-    missing = environment["missing_keys"]
+    missing = [name for name in environment["missing_keys"] if name not in KEYS_OF_FILES]
     if environment["keys_in_environment"] or not missing:
+        return
+    if provider in _ONE_OF_SEVERAL and len(missing) < len(environment["missing_keys"]):
         return
     variables, paths, hint = _AMBIENT.get(provider, ((), (), ""))
     files = (Path(os.path.expandvars(path)).expanduser() for path in paths)
     if any(map(os.environ.get, variables)) or any(file.is_file() for file in files):
         return
-    names = (" or " if provider == "gemini" else " and ").join(missing)
-    or_file = " or in a .env file here" if all(map(_KEY.fullmatch, missing)) else ""
+    names = (" or " if provider in _ONE_OF_SEVERAL else " and ").join(missing)
+    or_file = " or in a .env file here" if all(map(KEY_NAME.fullmatch, missing)) else ""
     or_command = f", {hint}" if hint else ""
     raise InputError(
         f"no key for the model {model!r}: set {names} in the environment{or_file}{or_command}. "

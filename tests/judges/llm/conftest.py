@@ -12,6 +12,7 @@ import pytest
 
 from extractbench_nb.core.text.judging import JudgeError, Question, Verdict
 from extractbench_nb.judges.client import BACKGROUND
+from extractbench_nb.judges.environment import KEYS_OF_FILES
 from extractbench_nb.judges.llm import LLMJudge
 from tests.llm_server import LLMServer, hanging_ends, truthful
 from tests.loaded import loaded_context
@@ -33,6 +34,7 @@ def away_from_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EXTRACTBENCH_JUDGE_CACHE", str(tmp_path / "default-cache"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    KEYS_OF_FILES.clear()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from tests.llm_server import Wire
+from tests.llm_server import MARK, Wire
 
 #: What each provider is asked as: a model that LiteLLM has a price for, and where its key is.
 PROVIDERS = {
@@ -14,7 +14,7 @@ PROVIDERS = {
     "anthropic": ("anthropic/claude-haiku-4-5", "ANTHROPIC_API_KEY"),
     "gemini": ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
 }
-VERDICT = json.dumps({"score": 0.25, "reasoning": "because"})
+VERDICT = json.dumps({"mark_code": MARK, "score": 0.25, "reasoning": "because"})
 
 
 def http(

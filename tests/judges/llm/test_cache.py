@@ -11,7 +11,8 @@ import pytest
 
 from extractbench_nb.core.text.judging import Question
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
+from extractbench_nb.judges import calls
+from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, look_up, request_key, store
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, answer
 from tests.loaded import loaded_script
@@ -34,15 +35,16 @@ def test_an_empty_cache_makes_no_file(cache: JudgeCache) -> None:
 
 def test_what_is_put_is_there_and_the_first_stays(cache: JudgeCache) -> None:
     second = Entry(ENTRY.request, "another answer", 1, 2, 0.5)
-    assert cache.get(ENTRY.key) is None
-    assert cache.put(ENTRY) == ENTRY
-    assert cache.put(second) == ENTRY
-    assert JudgeCache(cache.path.parent).get(ENTRY.key) == ENTRY
-    assert cache.put(second, replace=True) == second
+    assert look_up(cache, ENTRY.key) is None
+    assert store(cache, [ENTRY]) == 1
+    assert store(cache, [second]) == 0
+    assert look_up(JudgeCache(cache.path.parent), ENTRY.key) == ENTRY
+    assert store(cache, [second], replace=True) == 1
+    assert look_up(cache, ENTRY.key) == second
     assert cache.info()._replace(bytes=0) == (cache.path, 1, 0, 0.5)
     assert cache.info().bytes % 4096 == 0 < cache.info().bytes
     assert cache.clear() == 1
-    assert cache.get(ENTRY.key) is None
+    assert look_up(cache, ENTRY.key) is None
 
 
 def test_export_is_the_same_in_whatever_order_answers_came(tmp_path: Path) -> None:
@@ -51,7 +53,7 @@ def test_export_is_the_same_in_whatever_order_answers_came(tmp_path: Path) -> No
     for order in (entries, entries[::-1]):
         cache = JudgeCache(tmp_path / str(len(texts)))
         for entry in order:
-            cache.put(entry)
+            store(cache, [entry])
         assert cache.export(tmp_path / "out.jsonl") == 20
         texts.append((tmp_path / "out.jsonl").read_text("ascii"))
     assert texts[0] == texts[1]
@@ -60,10 +62,10 @@ def test_export_is_the_same_in_whatever_order_answers_came(tmp_path: Path) -> No
     )
 
     other = JudgeCache(tmp_path / "other")
-    other.put(entries[3])
+    store(other, [entries[3]])
     assert other.import_(tmp_path / "out.jsonl") == 19
     assert other.import_(tmp_path / "out.jsonl") == 0
-    assert [other.get(entry.key) for entry in entries] == entries
+    assert [look_up(other, entry.key) for entry in entries] == entries
     other.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_text() == texts[0]
 
@@ -165,7 +167,7 @@ def test_an_answer_that_cannot_be_kept_holds_all_the_same(
     def full(*_: object, **__: object) -> None:
         raise OutputError("database or disk is full")
 
-    monkeypatch.setattr(JudgeCache, "put", full)
+    monkeypatch.setattr(calls, "keep", full)
     with pytest.warns(RuntimeWarning, match="answers are not cached: .*disk is full"):
         assert ask(judge, "x", "x").score == 1.0
 
@@ -218,7 +220,7 @@ def test_clearing_a_damaged_cache_makes_it_usable(tmp_path: Path, content: bytes
         cache.info()
     assert cache.clear() == 0
     assert not cache.path.exists()
-    assert cache.put(ENTRY) == ENTRY
+    assert store(cache, [ENTRY]) == 1
     database = sqlite3.connect(cache.path)
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
@@ -226,7 +228,7 @@ def test_clearing_a_damaged_cache_makes_it_usable(tmp_path: Path, content: bytes
     kept[4096:] = b"\xff" * (len(kept) - 4096)  # its table is damaged while it is open
     cache.path.write_bytes(kept)
     assert cache.clear() in (0, 1)
-    assert cache.get(ENTRY.key) is None
+    assert look_up(cache, ENTRY.key) is None
 
 
 def test_a_cache_of_a_later_version_is_not_cleared(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.llm_server import (
     CUT,
     EMPTY,
     HANG,
+    MARK,
     UNTIL_IT_HANGS,
     LLMServer,
     Reply,
@@ -93,7 +94,7 @@ def test_a_field_may_name_another_model(make: MakeJudge, server: LLMServer) -> N
 
 
 GOOD = answer(0.75, "near enough")
-BODY = json.dumps({"score": 0.75, "reasoning": "near enough"})
+BODY = json.dumps({"mark_code": MARK, "score": 0.75, "reasoning": "near enough"})
 CORRECT = ("correct", "judged", True)
 #: What the server does with one question, one reply a request: what its row says, and what it took.
 #: Four attempts at most; an answer is 100 tokens asked and 10 given.
@@ -134,7 +135,8 @@ def test_what_the_frames_say(
     server.respond = lambda _: failure(418)  # one request too many
     server.script(*replies)
     judge = make("openai/gpt-4o-mini", max_attempts=4, timeout=UNTIL_IT_HANGS)
-    ev = xb.evaluate(SCHEMA, GOLD, GOLD | {"seller": "Acme AG"}, judge=judge)
+    predicted = GOLD | {"seller": "Acme AG"}
+    ev = xb.evaluate(SCHEMA, GOLD, predicted, judge=judge)
     row = ev.fields.set_index("path").loc["$.seller"]
     passed = None if row["passed"] is pd.NA else bool(row["passed"])
     assert (row["outcome"], row["reason"], passed) == verdict

@@ -4,6 +4,7 @@ import json
 
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.llm_server import (
+    MARK,
     LLMServer,
     Reply,
     failure,
@@ -28,10 +29,11 @@ def test_a_refused_key_is_shown_once_only_until_the_next_check(
 
 
 def test_the_answer_as_it_came_is_in_the_call(make: MakeJudge, server: LLMServer) -> None:
-    text = json.dumps({"score": 1, "reasoning": "\ud800 \x00 é"})
+    text = json.dumps({"mark_code": MARK, "score": 1, "reasoning": "\ud800 \x00 é"})
     server.script(Reply(text))
     judge = make()
     first, again = ask(judge), ask(judge)
     assert first.reasoning == again.reasoning == "\\ud800 \x00 é"  # frames can be written
-    assert first.calls[0].answer == again.calls[0].answer == text
+    sent = text.replace(MARK, server.requests[0].mark)
+    assert first.calls[0].answer == again.calls[0].answer == sent
     assert len(server.requests) == 1

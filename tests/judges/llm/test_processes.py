@@ -8,8 +8,8 @@ from typing import Any
 
 import extractbench_nb as xb
 from tests.judges.llm.conftest import MakeJudge
-from tests.judges.llm.test_settings import check_what_is_taken, strangers_folder
-from tests.llm_server import HANG, LLMServer, truthful
+from tests.judges.llm.test_settings import strangers_folder
+from tests.llm_server import HANG, LLMServer, failure, truthful
 from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, wait_until
 
@@ -102,7 +102,7 @@ def test_killed_finished_elsewhere_and_read_here(
     assert first["lookups"] == []
     assert first["early"] is False
     assert first["patched"] is False
-    check_what_is_taken(first["model"], first["changed"])
+    assert (first["model"], first["changed"]) == ("from-file", {})
 
     server.forget()
     here = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=make(cache=folder))
@@ -110,3 +110,70 @@ def test_killed_finished_elsewhere_and_read_here(
     assert here.fields.to_json() == first["fields"]
     assert here.summary.judge_errors == 0
     assert 0 < here.summary.passed < COUNT
+
+
+UNTOUCHED = """
+import json, logging, os, signal, socket, sys, warnings
+import httpx, litellm, openai
+import extractbench_nb as xb
+
+logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+litellm.drop_params, litellm.num_retries = False, 3
+
+def state():
+    kinds = (httpx.AsyncClient, httpx.Client, httpx.AsyncHTTPTransport, openai.AsyncOpenAI)
+    names = [None, *logging.root.manager.loggerDict]
+    loggers = {name: logging.getLogger(name) for name in names if "extractbench" not in str(name)}
+    signals = [signal.getsignal(number) for number in signal.valid_signals()]
+    plain = (bool, int, float, str, type(None), list, dict, set)
+    return {
+        "environment": {k: v for k, v in os.environ.items() if k != "TIKTOKEN_CACHE_DIR"},
+        "methods": {(k, n): v for k in kinds for n, v in vars(k).items()},
+        "litellm": {n: repr(v) for n, v in vars(litellm).items()
+                    if isinstance(v, plain) and not n.startswith("__")},
+        "functions": {n: v for n, v in vars(litellm).items() if callable(v)},
+        "loggers": {n: (v.level, v.propagate, v.disabled, list(v.handlers), list(v.filters))
+                    for n, v in loggers.items()},
+        "warnings": list(warnings.filters),
+        "signals": signals,
+        "hooks": (sys.excepthook, sys.stdout, sys.stderr, socket.socket, socket.getaddrinfo),
+        "folder": os.getcwd(),
+    }
+
+url, folder = sys.argv[1:]
+def asked(gold):
+    judge = xb.judges.LLMJudge("openai/gpt-4o-mini", api_base=url, cache=folder, retry_wait=0)
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    return xb.evaluate(schema, {"a": gold}, {"a": "other"}, judge=judge).summary["judged"]
+
+litellm.supports_response_schema(model="openai/gpt-4o-mini")  # loads what it loads itself
+before = state()
+print(asked("x"), asked("broken"))
+after = state()
+for name, old in before.items():
+    new = after[name]
+    if isinstance(old, dict):
+        keys = old if name in ("functions", "loggers", "litellm") else {*old, *new}
+        for key in keys:
+            if old.get(key) != new.get(key):
+                print("changed:", name, key)
+    elif old != new:
+        print("changed:", name)
+"""
+
+
+def test_nothing_of_the_user_s_process_is_touched(server: LLMServer, tmp_path: Path) -> None:
+    """Not by a judge's calls, failed ones included: classes, functions, loggers, environment."""
+    server.respond = lambda r: failure(500) if '"broken"' in r.quoted["gold"] else truthful(r)
+    environment = strangers_folder(tmp_path / "stranger's")
+    environment |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
+    done = subprocess.run(
+        [sys.executable, "-c", UNTOUCHED, server.url, str(tmp_path / "answers")],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path / "stranger's",
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "1 0\n"), done.stderr

@@ -1,5 +1,7 @@
 """What is sent: parameters as the model takes them."""
 
+from typing import Any
+
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.llm_server import LLMServer
 
@@ -9,16 +11,17 @@ def test_models_that_can_are_held_to_the_schema(make: MakeJudge, server: LLMServ
     form = server.requests[0].body["response_format"]
     assert form["type"] == "json_schema"
     assert form["json_schema"]["strict"] is True
-    assert form["json_schema"]["schema"]["required"] == ["reasoning", "score"]
+    assert form["json_schema"]["schema"]["required"] == ["mark_code", "reasoning", "score"]
     ask(make())
     assert "response_format" not in server.requests[1].body
 
 
 def test_a_schema_of_the_users_is_not_called_strict(make: MakeJudge, server: LLMServer) -> None:
-    schema = {"type": "object", "properties": {"score": {"type": "number"}}}
+    schema: dict[str, Any] = {"type": "object", "properties": {"score": {"type": "number"}}}
     ask(make("openai/gpt-4o-mini"), params={"structured_output_schema": schema})
     form = server.requests[0].body["response_format"]["json_schema"]
-    assert (form["schema"], form["strict"]) == (schema, False)
+    schema["properties"]["mark_code"] = {"type": "string"}
+    assert (form["schema"], form["strict"]) == (schema | {"required": ["mark_code"]}, False)
 
 
 def test_models_without_temperature_get_none(make: MakeJudge, server: LLMServer) -> None:

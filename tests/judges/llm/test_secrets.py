@@ -18,7 +18,7 @@ from extractbench_nb.core.text.judging import JudgeError
 from extractbench_nb.judges.call_failures import scrub
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.judges.llm.providers import said as said_by
-from tests.llm_server import EMPTY, LLMServer, Reply, Request, answer, failure
+from tests.llm_server import EMPTY, MARK, LLMServer, Reply, Request, answer, failure
 
 
 def everything(error: JudgeError) -> str:
@@ -103,7 +103,7 @@ def specificity(provider: str) -> Callable[[Request], Reply]:
     def respond(request: Request) -> Reply:
         whole = "\n".join(texts(request.body))
         sent = f"{request.path} {dict(request.headers)} {whole}"
-        said = json.dumps({"score": 1, "reasoning": sent})
+        said = json.dumps({"mark_code": MARK, "score": 1, "reasoning": sent})
         # the gold value, not the word in what is quoted of the answer before
         word = next(w for w in WORDS if re.search(rf'<gold-\w+>\n"{w}', whole))
         replies = {

@@ -6,10 +6,15 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.judges.environment import (
+    DEFAULT_MODEL,
+    KEYS_OF_FILES,
+    key_arguments,
+    read_environment,
+)
 from extractbench_nb.judges.llm import LLMJudge
-from extractbench_nb.judges.settings import DEFAULT_MODEL
-from tests.judges.llm.conftest import MakeJudge, ask
-from tests.llm_server import LLMServer
+from tests.judges.llm.conftest import MakeJudge, ask, fail
+from tests.llm_server import LLMServer, failure
 
 BAD: list[tuple[str, Any]] = [
     ("model", ""),
@@ -72,6 +77,8 @@ def test_the_model_is_named_by_argument_environment_file_or_default(
 
 
 TAKEN = ["MISTRAL_API_KEY", "MY_OWN_API_TOKEN", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN"]
+#: Variables that LiteLLM sets itself, when it first counts tokens.
+OF_LITELLM = {"TIKTOKEN_CACHE_DIR"}
 LEFT = [
     *("OPENAI_API_BASE", "OPENAI_BASE_URL", "AZURE_API_BASE", "GEMINI_API_BASE", "OLLAMA_HOST"),
     *("HTTP_PROXY", "https_proxy", "ALL_PROXY", "SSL_CERT_FILE", "SSL_VERIFY", "PATH_X"),
@@ -82,7 +89,10 @@ LEFT = [
 
 
 def strangers_folder(folder: Path) -> dict[str, str]:
-    """Make a folder with a ``.env`` of a stranger's; return the environment of a new process."""
+    """Make a folder with a ``.env`` of a stranger's; return the environment of a new process.
+
+    Nothing of that file is in the environment of the process later.
+    """
     folder.mkdir()
     names = ["DEFAULT_LLM_MODEL", *TAKEN, *LEFT]
     lines = [f"export {name}=from-file" for name in names]
@@ -91,11 +101,76 @@ def strangers_folder(folder: Path) -> dict[str, str]:
     return kept | {"PYTHONPATH": str(Path(xb.__file__).parent.parent), "HF_TOKEN": "set"}
 
 
-def check_what_is_taken(model: str, changed: dict[str, str]) -> None:
-    """Assert that only keys and the model were taken from the file of `strangers_folder`."""
-    assert model == "from-file"
-    taken = dict.fromkeys(["DEFAULT_LLM_MODEL", *TAKEN[:3]], "from-file")
-    assert changed == taken | {"XAI_API_KEY": "${HOME}"}
+def test_only_keys_and_the_model_are_taken_from_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    environment = strangers_folder(tmp_path / "stranger's")
+    for name in set(os.environ) - set(environment):
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path / "stranger's")
+    before = dict(os.environ)
+    assert read_environment() == "from-file"
+    assert dict(os.environ) == before
+    assert dict.fromkeys(TAKEN, "from-file") | {"XAI_API_KEY": "${HOME}"} == KEYS_OF_FILES
+
+
+@pytest.mark.parametrize(
+    "model, variable",
+    [
+        ("openai/gpt-4o-mini", "OPENAI_API_KEY"),
+        ("groq/llama-3.3-70b", "GROQ_API_KEY"),
+        ("together_ai/x/y", "TOGETHERAI_API_KEY"),
+        ("fireworks_ai/x", "FIREWORKS_API_KEY"),
+        ("hosted_vllm/x", "HOSTED_VLLM_API_KEY"),
+    ],
+)
+def test_a_key_of_a_file_is_sent_and_hidden(
+    model: str,
+    variable: str,
+    make: MakeJudge,
+    server: LLMServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path(".env").write_text(f"{variable}=secret-of-a-file\nX_API_KEY=another-secret\n")
+    before = dict(os.environ)
+    server.respond = lambda request: failure(400, request.headers["authorization"])
+    error = fail(make(model))
+    assert server.requests[0].headers["authorization"] == "Bearer secret-of-a-file"
+    assert "secret-of-a-file" not in str(error)
+    assert "[hidden]" in str(error)
+    changed = {name for name, value in os.environ.items() if before.get(name) != value}
+    assert changed <= OF_LITELLM
+    monkeypatch.setenv(variable, "secret-of-the-environment")  # takes precedence
+    fail(make(model), "another")
+    assert server.requests[1].headers["authorization"] == "Bearer secret-of-the-environment"
+
+
+@pytest.mark.parametrize(
+    "provider, names, given",
+    [
+        ("gemini", ["GOOGLE_API_KEY", "GEMINI_API_KEY"], {"api_key": "of GEMINI_API_KEY"}),
+        ("azure", ["AZURE_API_BASE", "AZURE_API_KEY"], {"api_key": "of AZURE_API_KEY"}),
+        ("azure_ai", [], {"api_key": "of AZURE_API_KEY"}),
+        ("huggingface", ["HUGGINGFACE_API_KEY"], {"api_key": "of HF_TOKEN"}),
+        (
+            "bedrock",
+            ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
+            {
+                "aws_access_key_id": "of AWS_ACCESS_KEY_ID",
+                "aws_secret_access_key": "of AWS_SECRET_ACCESS_KEY",
+            },
+        ),
+        ("xai", ["XAI_API_KEY"], {}),  # not X_API_KEY
+        ("vertex_ai", ["VERTEXAI_PROJECT"], {}),
+    ],
+)
+def test_which_key_of_a_file_is_a_provider_s(
+    provider: str, names: list[str], given: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    keys = ("GEMINI_API_KEY", "AZURE_API_KEY", "HF_TOKEN", "X_API_KEY", "AWS_ACCESS_KEY_ID")
+    KEYS_OF_FILES.update({name: f"of {name}" for name in (*keys, "AWS_SECRET_ACCESS_KEY")})
+    assert key_arguments(provider, names) == given
 
 
 def test_a_model_of_the_file_names_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
