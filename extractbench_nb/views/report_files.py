@@ -204,7 +204,7 @@ Timestamp: {timestamp}
 OVERALL RESULTS
 ----------------------------------------
   Overall Score: {overall_score:.3f} (item-weighted)
-  Field Score: {field_score:.3f} (flat average)
+  Field Score: {field_score:.3f}{averaged}
   Pass Rate: {overall_pass_rate:.1%}
   Evaluated: {evaluated} ({outcomes[total_passed]} passed, {outcomes[total_failed]} failed)
 {notes}{arrays_text}{failed}
@@ -233,6 +233,10 @@ COVERAGE (leaves)
 """
 
 
+#: What the field score is the mean of, by profile.
+_AVERAGED = {"paper": " (flat average)", "strict": " (mean over schema fields)"}
+
+
 def _summary_text(content: Record) -> str:
     """Write ``summary.txt``: one page, at most 80 columns wide."""
     meta = content["meta"]
@@ -241,6 +245,7 @@ def _summary_text(content: Record) -> str:
         {
             **content,
             "rule": "=" * _WIDTH,
+            "averaged": _AVERAGED.get(meta["profile"], ""),
             "title": fitted(f"EVALUATION REPORT: {content['output_name']}", _WIDTH),
             "settings": fitted(settings, _WIDTH),
             "evaluated": plural(content["outcomes"]["total_evaluated"], "field"),
