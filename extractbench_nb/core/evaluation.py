@@ -392,8 +392,9 @@ def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None 
             deepest = max(deepest, level)
             if id(value) not in seen:
                 seen.add(id(value))
-                inner = value.items() if isinstance(value, dict) else enumerate(value)
-                stack.extend([((place, value, key), below, level + 1) for key, below in inner])
+                inner = [*(value.items() if isinstance(value, dict) else enumerate(value))]
+                below = (((place, value, key), child, level + 1) for key, child in inner[::-1])
+                stack.extend(below)
         elif value is UNLABELED and what == "gold":
             if place and isinstance(place[1], list):
                 raise InputError(

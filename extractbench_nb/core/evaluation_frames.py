@@ -22,7 +22,7 @@ from extractbench_nb.core.schema.schema_nodes import (
 )
 from extractbench_nb.core.schema.validation import Validation
 from extractbench_nb.core.scoring import Pending, Scored
-from extractbench_nb.core.values.json_values import SCALARS, bracketed, json_text, member
+from extractbench_nb.core.values.json_values import SCALARS, UNLABELED, bracketed, json_text, member
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.wording import cut, one_line, plural
 
@@ -441,7 +441,8 @@ def _of_side(side: str, schema: Schema, document: Any, gold: Any) -> Iterator[No
 def violations(schema: Schema, document: Any) -> Iterator[tuple[str, str, str, Any]]:
     """Validate a document with jsonschema, by the draft of the schema, formats too."""
     for error in Validation(schema.document).iter_errors(document):
-        if error.validator != "additionalProperties":  # told above, key by key
+        is_told = error.validator == "additionalProperties"  # key by key
+        if not is_told and error.instance is not UNLABELED:
             path = _instance_path(schema.root, document, error.absolute_path)
             yield (
                 path,

@@ -330,8 +330,18 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield path, top
 
 
+def same_as_wholes(gold: Any, predicted: Any) -> bool:
+    """Whether two items without scored fields are equal; one that is unlabelled has no say."""
+    is_unlabelled = any(value is UNLABELED for value in scalars(gold))
+    return is_unlabelled or canonical_unordered(gold) == canonical_unordered(predicted)
+
+
 def declared_share(node: Node, value: Any) -> float:
     """Return the share of a document's leaves that its schema declares."""
-    unknown = sum(1 for part in undeclared(node, value, value) for _ in scalars(part.value))
-    total = sum(1 for _ in scalars(value)) if unknown else 0
+
+    def count(part: Any) -> int:
+        return sum(scalar is not UNLABELED for scalar in scalars(part))
+
+    unknown = sum(count(part.value) for part in undeclared(node, value, value))
+    total = count(value) if unknown else 0
     return (total - unknown) / total if total else 1.0

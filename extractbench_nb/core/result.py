@@ -239,7 +239,6 @@ class Evaluation(DescribedFrames):
         FIELD_COLUMNS,
         ARRAY_COLUMNS,
         MATCH_COLUMNS,
-        MISMATCH_COLUMNS,
         CALL_COLUMNS,
         SUMMARY,
         WARNING_COLUMNS,

@@ -9,14 +9,13 @@ from extractbench_nb.core.accepted import class_members
 from extractbench_nb.core.field_metrics.estimates import equal_codes
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.field_metrics.string_metrics import string_normalized
-from extractbench_nb.core.pairing import pair_up, resolve_union
+from extractbench_nb.core.pairing import pair_up, resolve_union, same_as_wholes
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, state_of
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score
 from extractbench_nb.core.text.offline_judge import similarity as text_similarity
 from extractbench_nb.core.values.json_values import (
     SCALARS,
     canonical,
-    canonical_unordered,
     json_text,
     json_type,
     leaf_texts,
@@ -176,7 +175,7 @@ class ItemComparer:
     ) -> tuple[PairScore, bool]:
         points = pair_up(node, gold, predicted)
         if not points:  # no scored field: equality of the whole value
-            same = canonical_unordered(gold) == canonical_unordered(predicted)
+            same = same_as_wholes(gold, predicted)
             return PairScore(float(same), same), False
         accepted = self.scorer.accepted.of_scalars(gold)
         total, present, matched, is_bound = 0.0, 0, True, False

@@ -16,7 +16,7 @@ from operator import index
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from extractbench_nb.core.alignment import OptimalAligner
-from extractbench_nb.core.pairing import pair_up
+from extractbench_nb.core.pairing import pair_up, same_as_wholes
 from extractbench_nb.core.records import (
     ROOT,
     ArrayRecord,
@@ -41,7 +41,6 @@ from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError
 from extractbench_nb.core.text.offline_judge import OfflineJudge
 from extractbench_nb.core.values.json_values import (
     canonical,
-    canonical_unordered,
     json_type,
     normal_path,
 )
@@ -240,7 +239,7 @@ class Traversal:
             return
         paths = array.item_paths(i, j)
         self.enter(pair, node, gold, predicted, paths, own if is_alternative else MISSING)
-        if not pair.children and canonical_unordered(gold) != canonical_unordered(predicted):
+        if not pair.children and not same_as_wholes(gold, predicted):
             pair.failed_fields += (array.node.field + "[]",)
 
     @property

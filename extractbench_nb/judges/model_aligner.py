@@ -27,6 +27,85 @@ from extractbench_nb.judges.prompts import (
 )
 from extractbench_nb.judges.settings import Settings
 
+#: Candidates that are shown in any case; others must have this share of the best one's worth.
+_ALWAYS = 2
+_FAR_BEHIND = 0.5
+
+#: The likeliest predicted items of a gold item, with how likely each is.
+Partners = dict[int, float]
+
+
+class Batch(NamedTuple):
+    """Items that are shown in one call, by their index in the array."""
+
+    gold: tuple[int, ...]
+    predicted: tuple[int, ...]
+
+
+class Limits(NamedTuple):
+    """What fits into one call: tokens of all items, items of both sides, candidates per gold item.
+
+    Each item is named in the answer. Candidates are the predicted items that are shown for a gold
+    item if not all are.
+    """
+
+    tokens: int
+    items: int
+    candidates: int
+
+    @property
+    def of_an_item(self) -> int:
+        """Tokens of one item at most, so that it fits with its candidates."""
+        return max(1, self.tokens // (2 * self.candidates + 2))
+
+
+def batches(
+    gold: Mapping[int, int],
+    predicted: Mapping[int, int],
+    partners: Mapping[int, Partners],
+    limits: Limits,
+) -> list[Batch]:
+    """Cut gold items with their partners into batches; `gold` and `predicted` have their tokens.
+
+    Gold items whose best partners stand near each other are gathered until a batch is full.
+    """
+    asked = [i for i in gold if partners.get(i)]
+    asked.sort(key=lambda i: (max(partners[i], key=partners[i].__getitem__), i))
+    gathered: list[tuple[list[int], set[int]]] = []
+    for i in asked:
+        if gathered:
+            gold_items, predicted_items = [*gathered[-1][0], i], {*gathered[-1][1], *partners[i]}
+            tokens = sum(map(gold.__getitem__, gold_items))
+            tokens += sum(map(predicted.__getitem__, predicted_items))
+            if tokens <= limits.tokens and len(gold_items) + len(predicted_items) <= limits.items:
+                gathered[-1] = gold_items, predicted_items
+                continue
+        gathered.append(([i], {*partners[i]}))
+    return [Batch(tuple(sorted(ours)), tuple(sorted(theirs))) for ours, theirs in gathered]
+
+
+def likely_partners(
+    node: Node, gold: Sequence[Any], predicted: Sequence[Any], count: int
+) -> list[Partners]:
+    """Choose for each gold item the predicted items that are most like it.
+
+    A gold item that is like none gets the items at its position.
+    """
+    chosen: list[Partners] = []
+    for start, worth in estimated_blocks(node, gold, predicted):
+        best = np.argsort(-worth, axis=1, kind="stable")[:, :count].tolist()
+        for place, (row, columns) in enumerate(zip(worth, best, strict=True), start):
+            mark = _FAR_BEHIND * row[columns[0]]
+            likely = [j for n, j in enumerate(columns) if n < _ALWAYS or row[j] >= mark]
+            partners = {j: float(row[j]) for j in likely if row[j] > 0.0}
+            if not partners:
+                middle = int(place / len(gold) * len(predicted)) - count // 2
+                first = max(0, min(middle, len(predicted) - count))
+                partners = dict.fromkeys(range(first, min(len(predicted), first + count)), 0.0)
+            chosen.append(partners)
+    return chosen
+
+
 T = TypeVar("T")
 
 #: The metric that stands for alignment.
@@ -34,8 +113,6 @@ ALIGNING = "array_llm"
 
 #: Rounds of batches: the second one is for items that lost their partner, or found none.
 ROUNDS = 2
-#: Candidates that are shown in any case; others must have this share of the best one's worth.
-_ALWAYS, _FAR_BEHIND = 2, 0.5
 _FEWEST_ITEMS = 8
 _FEWEST_TOKENS = 2_000
 _NOTHING: Mapping[str, Any] = {}
@@ -214,17 +291,8 @@ class LLMAligner:
         return await _Task(self, node, gold, predicted).run()
 
 
-class _Item(NamedTuple):
-    """An item as one line of a question, and the tokens of that line."""
-
-    line: str
-    tokens: int
-
-
-#: The items of one side that are left, by their index in the array.
-_Items = dict[int, _Item]
-#: The gold and the predicted items that are shown in one question, by their index.
-_Batch = tuple[list[int], list[int]]
+#: Items by index, each as text with its tokens.
+_Texts = dict[int, tuple[str, int]]
 
 
 class _Task:
@@ -240,7 +308,6 @@ class _Task:
         prefix = len(node.children.prefix)
         self._pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
         self._calls: list[JudgeCall] = []
-        #: The predicted items that each gold item was shown with, and how similar pairs are.
         self._shown: dict[int, set[int]] = {}
         self._worth: dict[tuple[int, int], float] = {}
         self._left: list[int] = []
@@ -264,7 +331,7 @@ class _Task:
                 self._accept(await self._answers(self._questions()))
         return Alignment(sorted(self._pairs), tuple(self._calls))
 
-    def _questions(self) -> list[tuple[_Batch, tuple[Message, ...]]]:
+    def _questions(self) -> list[tuple[Batch, tuple[Message, ...]]]:
         """Compose the questions about the items that are left; none twice about the same two."""
         settings, most = self._judge.settings_for(self._params), self._aligner.max_prompt_tokens
         fields = describe_fields(self._items, most // 4)
@@ -274,100 +341,66 @@ class _Task:
         room = most - tokens_of(m["content"] for m in compose({}, {}))
         if room < most // 4:
             raise JudgeError("the instructions take too much of max_prompt_tokens", (), "too_long")
-        # an answer names each item once, and may take half of its maximum
-        most_items = max(_FEWEST_ITEMS, (settings.max_tokens // 2 - AROUND_ANSWER) // NAMED_ITEM)
-        gold, predicted = self._texts(room)
-        fits = sum(item.tokens for side in (gold, predicted) for item in side.values()) <= room
-        if not fits:  # each item is cut so that it fits with its candidates
-            gold, predicted = self._texts(max(1, room // (2 * self._aligner.candidates + 2)))
-        if fits and not self._shown and len(gold) + len(predicted) <= most_items:
-            parts = [(list(gold), list(predicted))]
+        named = (settings.max_tokens // 2 - AROUND_ANSWER) // NAMED_ITEM
+        limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
+        gold, predicted = self._texts(limits.tokens)
+        sizes = [*_sizes(gold).values(), *_sizes(predicted).values()]
+        fits = sum(sizes) <= limits.tokens
+        if not fits:
+            gold, predicted = self._texts(limits.of_an_item)
+        if fits and not self._shown and len(gold) + len(predicted) <= limits.items:
+            parts = [Batch(tuple(gold), tuple(predicted))]
         else:
-            parts = self._batches(gold, predicted, room, most_items)
+            partners = self._partners(limits.candidates)
+            parts = batches(_sizes(gold), _sizes(predicted), partners, limits)
         questions = []
         for part in parts:
-            gold_lines = {i: gold[i].line for i in part[0]}
-            predicted_lines = {j: predicted[j].line for j in part[1]}
+            gold_lines = {i: gold[i][0] for i in part.gold}
+            predicted_lines = {j: predicted[j][0] for j in part.predicted}
             questions.append((part, compose(gold_lines, predicted_lines)))
         return questions
 
-    def _texts(self, most: int) -> tuple[_Items, _Items]:
+    def _texts(self, most: int) -> tuple[_Texts, _Texts]:
         """Write down the items that are left, each with at most so many tokens."""
-        sides = (self._gold, self._left), (self._predicted, self._right)
-        written = [{i: item_text(items[i], most) for i in left} for items, left in sides]
-        gold, predicted = (
-            {i: _Item(line, tokens + LINE_TOKENS) for i, (line, tokens) in side.items()}
-            for side in written
-        )
-        return gold, predicted
+        gold = {i: item_text(self._gold[i], most) for i in self._left}
+        return gold, {j: item_text(self._predicted[j], most) for j in self._right}
 
-    def _batches(self, gold: _Items, predicted: _Items, room: int, most_items: int) -> list[_Batch]:
-        """Cut the gold items with their partners into batches.
+    def _partners(self, count: int) -> dict[int, Partners]:
+        """Choose likely partners of the items that are left, and note how likely each is.
 
-        Gold items whose best partners stand near each other are gathered until a batch is full.
+        Pairs that were shown together before are left out.
         """
-        best: list[tuple[int, int, set[int]]] = []
-        for i, partners in self._partners().items():
-            if partners:
-                best.append((max(partners, key=partners.__getitem__), i, {*partners}))
-        gathered: list[tuple[list[int], set[int]]] = []
-        for _, i, shown_with in sorted(best, key=lambda entry: entry[:2]):
-            if gathered:
-                ours, theirs = [*gathered[-1][0], i], gathered[-1][1] | shown_with
-                tokens = sum(gold[k].tokens for k in ours)
-                tokens += sum(predicted[k].tokens for k in theirs)
-                if tokens <= room and len(ours) + len(theirs) <= most_items:
-                    gathered[-1] = ours, theirs
-                    continue
-            gathered.append(([i], shown_with))
-        return [(sorted(ours), sorted(theirs)) for ours, theirs in gathered]
-
-    def _partners(self) -> dict[int, dict[int, float]]:
-        """Choose for each gold item the predicted items that are most like it, and how like.
-
-        A gold item that is like none gets the items at its position. Pairs that were shown together
-        before are left out.
-        """
-        candidates, right = self._aligner.candidates, self._right
-        most = candidates + max(map(len, self._shown.values()), default=0)
+        most = count + max(map(len, self._shown.values()), default=0)
         gold_items = [self._gold[i] for i in self._left]
-        predicted_items = [self._predicted[j] for j in right]
-        chosen: dict[int, dict[int, float]] = {}
-        for start, worth in estimated_blocks(self._items, gold_items, predicted_items):
-            best = np.argsort(-worth, axis=1, kind="stable")[:, :most].tolist()
-            for place, (row, columns) in enumerate(zip(worth, best, strict=True), start):
-                mark = _FAR_BEHIND * row[columns[0]]
-                likely = [c for n, c in enumerate(columns) if n < _ALWAYS or row[c] >= mark]
-                like = {right[c]: float(row[c]) for c in likely if row[c] > 0.0}
-                if not like:
-                    middle = int(place / len(gold_items) * len(right)) - most // 2
-                    first = max(0, min(middle, len(right) - most))
-                    like = dict.fromkeys(right[first : first + most], 0.0)
-                i = self._left[place]
-                self._worth.update({(i, j): value for j, value in like.items()})
-                unseen = [j for j in like if j not in self._shown.get(i, ())]
-                chosen[i] = {j: like[j] for j in unseen[:candidates]}
-        return chosen
+        predicted_items = [self._predicted[j] for j in self._right]
+        rows = likely_partners(self._items, gold_items, predicted_items, most)
+        fresh: dict[int, Partners] = {}
+        for i, row in zip(self._left, rows, strict=True):
+            likely = {self._right[place]: value for place, value in row.items()}
+            self._worth.update({(i, j): value for j, value in likely.items()})
+            unseen = [j for j in likely if j not in self._shown.get(i, ())]
+            fresh[i] = {j: likely[j] for j in unseen[:count]}
+        return fresh
 
     async def _answers(
-        self, questions: Sequence[tuple[_Batch, tuple[Message, ...]]]
+        self, questions: Sequence[tuple[Batch, tuple[Message, ...]]]
     ) -> list[tuple[int, int]]:
         """Ask all at once; one question without an answer leaves the array without an alignment."""
         outcomes = await asyncio.gather(
             *(
                 self._judge.answer(
                     messages,
-                    partial(read_pairs, gold=gold, predicted=predicted),
+                    partial(read_pairs, gold=batch.gold, predicted=batch.predicted),
                     ALIGNMENT_SCHEMA,
                     params=self._params,
                 )
-                for (gold, predicted), messages in questions
+                for batch, messages in questions
             ),
             return_exceptions=True,
         )
         claims: list[tuple[int, int]] = []
         errors: list[BaseException] = []
-        for ((gold, predicted), _), outcome in zip(questions, outcomes, strict=True):
+        for (batch, _), outcome in zip(questions, outcomes, strict=True):
             if isinstance(outcome, BaseException):
                 errors.append(outcome)
                 self._calls.extend(getattr(outcome, "calls", ()))
@@ -375,8 +408,8 @@ class _Task:
             pairs, call = outcome
             claims.extend(pairs)
             self._calls.append(call)
-            for i in gold:
-                self._shown.setdefault(i, set()).update(predicted)
+            for i in batch.gold:
+                self._shown.setdefault(i, set()).update(batch.predicted)
         for error in errors:
             if not isinstance(error, Exception) or isinstance(error, ExtractBenchError):
                 raise error  # it cannot be asked at all, or is to stop
@@ -399,6 +432,10 @@ class _Task:
                 right.discard(j)
                 self._pairs.append((i, j))
         self._left, self._right = sorted(left), sorted(right)
+
+
+def _sizes(texts: _Texts) -> dict[int, int]:
+    return {index: tokens + LINE_TOKENS for index, (_, tokens) in texts.items()}
 
 
 def _answering(judge: object) -> Answering | None:

@@ -82,6 +82,23 @@ def test_unlabelled_values_are_not_scored(
     assert "unlabelled" in repr(after)
 
 
+@pytest.mark.parametrize("profile", ["paper", "strict"])
+@pytest.mark.parametrize("path", ["lines[].*", "$.lines[0].*", "tags"])
+def test_items_of_which_nothing_is_labelled_match(path: str, profile: str) -> None:
+    ev = xb.evaluate(SCHEMA, unlabelled(GOLD, [path]), GOLD, profile=profile)
+    assert ev.summary["pass_rate"] == 1.0
+    violations = ev.warnings.query("kind != 'unlabelled'")
+    assert set(violations["path"]) == {"$.year"}  # null, which the schema does not allow
+
+
+def test_unlabelled_values_are_listed_in_order_and_are_no_leaves_of_gold() -> None:
+    ev = xb.evaluate(SCHEMA, unlabelled(GOLD, ["lines[].amount", "title", "misspelt"]), GOLD)
+    paths = ev.warnings.query("kind == 'unlabelled'")["path"].tolist()
+    assert paths == ["$.title", "$.lines[0].amount", "$.lines[1].amount", "$.misspelt"]
+    assert ev.summary["gold_coverage"] == 1.0
+    assert ev.warnings.query("kind == 'undeclared'")["path"].tolist() == ["$.misspelt"]
+
+
 def test_nothing_changes_if_the_prediction_leaves_them_out() -> None:
     marked = unlabelled(GOLD, ["lines[].amount", "title", "year"])
     predicted = {**GOLD, "lines": [{"name": "pen"}, {"name": "ink"}]}
