@@ -186,7 +186,7 @@ class PresetTable(Generated):
         """Return the table."""
         rows = [
             [
-                f"[`{p.name}`](/{FOLDER}/{p.metric_id}.md)",
+                f"[`{p.metric_id}`](/{FOLDER}/{p.metric_id}.md)",
                 ", ".join(f"`{name}={value!r}`" for name, value in p.params.items()),
                 p.use,
             ]
