@@ -26,7 +26,7 @@ def test_documents(name, count, dataset, timed, benchmark):
     scores = found.pivot_table(index="corruption", columns="rate", values="score")
     assert scores[0.0].eq(1).all()
     assert scores.loc["shuffle_items"].eq(1).all()
-    assert (scores.drop("shuffle_items")[1.0] < 0.7).all()
+    assert (scores.drop("shuffle_items")[1.0] < 0.9).all()  # nulls still pass without items
     copies = int(found.loc[found["rate"] > 0, "n"].sum())
     benchmark.extra_info["work"] = f"{len(CORRUPTIONS)} corruptions, {copies} corrupted copies"
 
