@@ -410,12 +410,7 @@ def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None 
                     f"{what} at {_path(place)} is a {name}; expected a JSON value "
                     f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
                 )
-            if (
-                what == "predicted"
-                and notes is not None
-                and isinstance(value, _DUMPED)
-                and len(notes) < _MOST_NOTES
-            ):
+            if notes is not None and isinstance(value, _DUMPED) and len(notes) < _MOST_NOTES:
                 message = f"a {name} is not a JSON value{_plain_hint(value)}"
                 notes.append((what, _path(place), "not_json", message, repr(value)))
     return deepest
@@ -468,10 +463,10 @@ def _is_record(value: Any) -> bool:
     return is_class or (is_dataclass(value) and not isinstance(value, _DUMPED))
 
 
-#: What ``model_dump()`` keeps as Python objects.
 _MOST_NOTES = 20
 #: Characters of a text in which a code fence may begin.
 _FENCE = 200
+#: What ``model_dump()`` keeps as Python objects.
 _DUMPED = (Decimal, date, clock_time, timedelta, UUID, Enum, PurePath, bytes, set, frozenset)
 
 

@@ -40,6 +40,11 @@ class FrameSpec:
         """Column names in order."""
         return [column.name for column in self.columns]
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the columns that hold scores in [0, 1]."""
+        return tuple(column.name for column in self.columns if column.values == "0 to 1")
+
     def build(self, data: Mapping[str, Sequence[Any]] | None = None) -> pd.DataFrame:
         """Make the frame, with the declared columns, order and dtypes, also when it is empty."""
         data = data or {}
@@ -102,13 +107,16 @@ class DescribedFrames:
         return describe_frames(cls._specs)
 
 
+_IDS = (
+    Column("run", "string", "name of the run", nullable=True),
+    Column("document", "string", "document id", nullable=True),
+)
 #: What `ScoredResult.rows` has at least; beside them ``counted`` says which rows enter the scores.
 ROW_COLUMNS = FrameSpec(
     "rows",
     "one row per scored value of a run and document",
     (
-        Column("run", "string", "name of the run", nullable=True),
-        Column("document", "string", "document id", nullable=True),
+        *_IDS,
         Column("outcome", "string", "what happened, as in `Evaluation.fields`"),
         Column("score", "Float64", "score; missing where no verdict was given", "0 to 1", True),
         Column("passed", "boolean", "whether the score passes", nullable=True),
@@ -121,8 +129,7 @@ SCORE_COLUMNS = FrameSpec(
     "scores",
     "one row per run, document and measure",
     (
-        Column("run", "string", "name of the run", nullable=True),
-        Column("document", "string", "document id", nullable=True),
+        *_IDS,
         Column("measure", "string", "name of the score, such as pass_rate or grits_con"),
         Column("score", "float64", "its value; NaN where it is not defined", "0 to 1", True),
     ),
@@ -152,7 +159,7 @@ class ScoredResult(Protocol):
 
 def scores_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
     """Return the scores of outputs, one row each, as `SCORE_COLUMNS`."""
-    ids = ["run", "document"]
+    ids = [column.name for column in _IDS]
     long = summary[[*ids, *measures]].melt(ids, var_name="measure", value_name="score")
     return SCORE_COLUMNS.from_records(long)
 

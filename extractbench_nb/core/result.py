@@ -332,8 +332,8 @@ class Evaluation(DescribedFrames):
     def scores(self) -> pd.DataFrame:
         """One row per measure: run and document, if labelled, measure and score."""
         labels = {name: [self._meta.get(name)] for name in ("run", "document")}
-        measures = [c.name for c in SUMMARY.columns if c.values == "0 to 1"]
-        return scores_of(pd.DataFrame(labels | {n: [self._summary[n]] for n in measures}), measures)
+        cells = {name: [self._summary[name]] for name in SUMMARY.measures}
+        return scores_of(pd.DataFrame(labels | cells), SUMMARY.measures)
 
     def frame_rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """Return the rows of fields, arrays, matches, judge_calls and summary, for other frames.

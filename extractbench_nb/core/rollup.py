@@ -1,6 +1,7 @@
 """From the verdicts on values to pairs of items, to arrays, to the counts of a document.
 
-All rules of the profiles are here; they change records whose verdicts are known.
+The rules of the profiles change records whose verdicts are known. One is needed earlier: whether an
+inner array scores its F1 or its recall counts when its items are compared, in `similarity`.
 """
 
 from __future__ import annotations

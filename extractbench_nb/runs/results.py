@@ -151,7 +151,7 @@ def _parsed(path: Path) -> dict[str, Any]:
     if not isinstance(description, dict) or found != FORMAT:
         raise InputError(
             f"{str(path)!r} has format {found!r}, this version reads {FORMAT}; "
-            "evaluate the outputs again (answers of judges are in their cache)"
+            "evaluate the outputs again"
         )
     return description
 

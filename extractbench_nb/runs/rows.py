@@ -68,7 +68,7 @@ BATCH_RULES = FrameSpec(
 MISSING_PAIRS = FrameSpec("missing", "one row per output that other runs have", IDS)
 
 #: Entries of the summary that are averaged over documents; the others are added up.
-UNITS = tuple(c.name for c in SUMMARY.columns if c.values == "0 to 1")
+UNITS = SUMMARY.measures
 
 BY_RUN = FrameSpec(
     "by_run",

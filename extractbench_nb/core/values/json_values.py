@@ -360,18 +360,15 @@ def unlabelled(gold: Any, paths: Iterable[str]) -> Any:
         objects = [parent for parent in parents if isinstance(parent, dict)]
         if not objects and not is_empty:
             raise InputError(f"unlabelled path {path!r} leads to no object of gold")
+        step = PATH_STEP.match(last)
         for parent in objects:
-            keys = list(parent) if last == ".*" else [_step_name(last)]
+            keys = parent if last == ".*" or step is None else [step_key(step)]
             parent.update(dict.fromkeys(keys, UNLABELED))
     return document
 
 
-_STEPS = re.compile(rf"{re.sub(r'[(](?![?])', '(?:', PATH_STEP.pattern)}|\[\]", re.DOTALL)
-
-
-def _step_name(step: str) -> Any:
-    found = PATH_STEP.match(step)
-    return step_key(found) if found else None
+#: A step of a path or of a field, where ``[]`` stands for all items.
+_STEPS = re.compile(r"\.[^.\[\]]+|\['(?:[^'\\]|\\.)*'\]|\[(?:-|\+?\d+)?\]", re.DOTALL)
 
 
 def _below(value: Any, step: str) -> list[Any]:
