@@ -137,7 +137,7 @@ def apply(
         by_document[row.document].append(row._replace(when=now) if row.when is pd.NA else row)
     if not by_document:
         raise InputError("there are no corrections to apply")
-    listing = ds.listing.set_index("document")
+    listing: Any = ds.listing.set_index("document")
     files: dict[Path, str] = {}
     applied: list[Correction] = []
     problems: list[str] = []
@@ -432,5 +432,5 @@ def effect(
         parts.append(compared.assign(run=run, changed=compared["a_higher"] + compared["b_higher"]))
     rows = pd.concat(parts)
     rows[["low", "high"]] = rows[["low", "high"]].round(12) + 0.0  # neither -0.0 nor -1e-17
-    names = {"mean_a": "before", "mean_b": "after", "b_minus_a": "difference"}
-    return EFFECT.from_records(rows.rename(columns=names))
+    renamed = {"mean_a": "before", "mean_b": "after", "b_minus_a": "difference"}
+    return EFFECT.from_records(rows.rename(columns=renamed))

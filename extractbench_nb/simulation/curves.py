@@ -225,7 +225,8 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     settings = _Settings(tried, wanted, measure, strength, repeats, judge, seed)
     drawing = Drawing(confidence, _RESAMPLES, seed)
     sources = _sources(data, documents)
-    material: list[_Document] | list[Any]
+    material: Sequence[Any]
+    read: Callable[..., _Readings]
     if isinstance(sources, list):
         material, read = [_distinct_values(sources)], _value_readings
         what = _for_values(corruption, {kind_of(value) for value in material[0]})
@@ -546,9 +547,15 @@ def _document_readings(
         for subject in settings.subjects:
             if changes:
                 _, place, before, after = changes[0]
-                example = len(changes), document.name, place.path, before, after
                 reading = _evaluated(document, predicted, subject, settings)
-                reading = reading and _Reading(*reading[:4], *example)
+                if reading is not None:
+                    reading = reading._replace(
+                        changed=len(changes),
+                        document=document.name,
+                        path=place.path,
+                        gold=before,
+                        corrupted=after,
+                    )
             else:
                 if subject not in document.uncorrupted:
                     gold = _evaluated(document, predicted, subject, settings)
@@ -564,9 +571,9 @@ def _evaluated(
     """Return a profile's measure or a metric's mean over its fields; None if it has no fields."""
     # a text is quoted, as a document that is a text would be read as JSON
     sides = [json.dumps(v) if isinstance(v, str) else v for v in (document.gold, predicted)]
-    schema, how = document.schemas[subject], {"judge": settings.judge, "profile": subject.profile}
+    schema = document.schemas[subject]
     try:
-        ev = evaluate(schema, *sides, **how)
+        ev = evaluate(schema, *sides, judge=settings.judge, profile=subject.profile)
     except InputError as error:
         raise InputError(f"document {document.name!r}: {error}") from None
     if subject.config is None:
