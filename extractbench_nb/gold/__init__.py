@@ -14,7 +14,6 @@ from extractbench_nb.gold.correction_rows import Correction as Correction
 from extractbench_nb.gold.correction_rows import cell_value as cell_value
 from extractbench_nb.gold.correction_rows import conflicting as conflicting
 from extractbench_nb.gold.correction_rows import corrections, save_corrections
-from extractbench_nb.gold.correction_rows import identity as identity
 from extractbench_nb.gold.findings import Audit, judged_findings, published_findings
 from extractbench_nb.gold.rules import check_rules
 from extractbench_nb.gold.versions import apply, effect, history

@@ -150,33 +150,35 @@ def agreement(
         raise InputError("golds: no document was annotated by two annotators")
     loaded = load_dataset(dataset) if isinstance(dataset, str | os.PathLike) else dataset
     evs = evaluate_runs(pd.DataFrame(rows), dataset=loaded, profile="strict", progress=False)
-    by_field, disagreements = defaultdict(list), []
+    units: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
+    documents_of: dict[tuple[str, str], set[str]] = defaultdict(set)
+    disagreements = []
     for (document, schema_id, path, field, _), said in _values(evs).items():
         names = annotators[document]
-        categories = {name: said.get(name, (_ABSENT, None))[0] for name in names}
-        by_field[schema_id, field].append((document, categories))
-        category, votes = Counter(categories.values()).most_common(1)[0]
+        categories = [said.get(name, (_ABSENT, None))[0] for name in names]
+        units[schema_id, field].append(categories)
+        documents_of[schema_id, field].add(document)
+        category, votes = Counter(categories).most_common(1)[0]
         if votes < len(names):
             values = {name: said.get(name, (_ABSENT, None))[1] for name in names}
-            winner = next(name for name in names if categories[name] == category)
+            winner = names[categories.index(category)]
             majority = values[winner] if 2 * votes > len(names) else pd.NA
             own = [values.get(name, pd.NA) for name in sources]
             disagreements.append((document, schema_id, path, field, *own, majority))
-    columns = DISAGREEMENTS.columns
     own_columns = [Column(f"value_{n}", "object", "JSON", nullable=True) for n in sources]
-    spec = FrameSpec("disagreements", "", (*columns[:4], *own_columns, columns[4]))
-    counts, sums = [], np.zeros((0, 2))
-    for (schema_id, field), units in by_field.items():
-        observed, expected = _disagreement([list(said.values()) for _, said in units])
-        sums = np.vstack([sums, [observed, expected]])
-        names_of_documents = {document for document, _ in units}
-        disagreed = sum(len(set(said.values())) > 1 for _, said in units)
+    *first, last = DISAGREEMENTS.columns
+    spec = FrameSpec("disagreements", "", (*first, *own_columns, last))
+    rows_of_fields, total = [], np.zeros(2)
+    for key, of_field in units.items():
+        observed, expected = _disagreement(of_field)
+        total += observed, expected
+        disagreed = sum(len(set(categories)) > 1 for categories in of_field)
         alpha = round(1 - observed / expected, 12) if expected else None
-        counts.append((schema_id, field, len(names_of_documents), len(units), disagreed, alpha))
-    observed, expected = sums.sum(axis=0).tolist()
+        rows_of_fields.append((*key, len(documents_of[key]), len(of_field), disagreed, alpha))
+    observed, expected = total.tolist()
     return AnnotatorAgreement(
         1 - observed / expected if expected else np.nan,
-        FIELDS.from_rows(counts).sort_values("alpha", kind="stable", ignore_index=True),
+        FIELDS.from_rows(rows_of_fields).sort_values("alpha", kind="stable", ignore_index=True),
         spec.from_rows(disagreements),
     )
 
@@ -190,14 +192,12 @@ def _disagreement(units: Sequence[Sequence[str]]) -> tuple[float, float]:
     texts in the 35 documents.
     """
 
-    def pairs(categories: Iterable[str]) -> tuple[int, int]:
+    def share(categories: Iterable[str]) -> float:
         counts = Counter(categories)
         total = counts.total()
-        return total**2 - sum(count**2 for count in counts.values()), total - 1
+        return (total**2 - sum(count**2 for count in counts.values())) / (total - 1)
 
-    observed = sum(different / others for different, others in map(pairs, units))
-    different, others = pairs(category for unit in units for category in unit)
-    return observed, different / others
+    return sum(map(share, units)), share(category for unit in units for category in unit)
 
 
 _ABSENT = canonical_unordered(None)

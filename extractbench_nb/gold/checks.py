@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pandas as pd
-
 from extractbench_nb.core import undeclared, violations
-from extractbench_nb.core.schema import parse_schema
-from extractbench_nb.core.values import json_type
+from extractbench_nb.core.schema import MISSING, parse_schema
+from extractbench_nb.core.values import json_type, scalars
 from extractbench_nb.errors import ExtractBenchError, InputError, UnavailableError, nearest
 from extractbench_nb.gold import entries
 from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject
@@ -105,8 +103,10 @@ _RULES: tuple[tuple[Callable[[Subject], Iterator[Finding]], str], ...] = (
     ),
 )
 _LOOKUP = frozenset(("unlike_pdf", "not_in_pdf", "field_not_quoted"))
-_USE_PDF = _LOOKUP | {"glued_words", "broken_word"}
-_PDF_KINDS = frozenset(("pdf_missing", "pdf_unreadable", "pdf_without_text"))
+_USE_PDF = _LOOKUP | {
+    *("glued_words", "broken_word"),
+    *("pdf_missing", "pdf_unreadable", "pdf_without_text"),
+}
 
 
 @dataclass
@@ -126,64 +126,47 @@ class Checked:
     pages: int | None = None
     values: int | None = None
 
-    def add(self, kind: str, message: str) -> None:
-        """Add a finding about a file."""
-        self.findings.append(Finding("$", "", kind, message))
-
     def read(self, kind: str, read: Callable[[], Any]) -> Any:
-        """Read a file; a failure is a finding."""
+        """Read a file; a failure is a finding, and `MISSING`."""
         try:
             return read()
         except UnavailableError:
             raise
         except ExtractBenchError as error:
-            self.add(kind, str(error))
-            return _UNREADABLE
-
-
-_UNREADABLE = object()
+            self.findings.append(Finding("$", "", kind, str(error)))
+            return MISSING
 
 
 def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked:
     """Run the wanted checks over one document."""
     checked = Checked(row.document, row.domain, row.schema)
-    pdf = _read_pdf(dataset, row, kinds, checked)
+    pdf = None
+    if kinds & _USE_PDF and not row.has_pdf:
+        message = "there is no PDF beside the gold file"
+        checked.findings.append(Finding("$", "", "pdf_missing", message))
+    elif kinds & _USE_PDF:
+        path = dataset.pdf_path(row.document)
+        pages = checked.read("pdf_unreadable", lambda: read_pages(path))
+        if pages is not MISSING:
+            pdf = PdfText(pages)
+            checked.pages = pdf.pages
+        if pdf is not None and not pdf.words:
+            message = f"no text on {plural(pdf.pages, 'page')}: scanned or drawn"
+            checked.findings.append(Finding("$", "", "pdf_without_text", message))
+            pdf = None
     gold = checked.read("gold_unreadable", lambda: dataset.gold(row.document))
-    checked.gold_readable = gold is not _UNREADABLE
+    checked.gold_readable = gold is not MISSING
     schema = checked.read("schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
-    if gold is _UNREADABLE or schema is _UNREADABLE:
+    if gold is MISSING or schema is MISSING:
         return checked
     subject = Subject(schema, gold, tuple(entries.walk(schema, gold)), pdf)
-    values = [place.value for place in subject.places]
-    checked.values = sum(v is not None and not isinstance(v, dict | list) for v in values)
+    checked.values = sum(1 for _ in scalars(gold))
     for check, names in _RULES:
         if not kinds.isdisjoint(names.split()):
             checked.findings += check(subject)
     if kinds & _LOOKUP:
-        values_found = find_values(subject)
-        checked.looked_up = [(place.definition, finding) for place, finding in values_found]
+        checked.looked_up = [(place.definition, found) for place, found in find_values(subject)]
     return checked
-
-
-def _read_pdf(
-    dataset: Dataset, row: Any, kinds: frozenset[str], checked: Checked
-) -> PdfText | None:
-    """Read the PDF if a wanted kind needs it."""
-    if not kinds & (_USE_PDF | _PDF_KINDS):
-        return None
-    if not row.has_pdf:
-        checked.add("pdf_missing", "there is no PDF beside the gold file")
-        return None
-    pages = checked.read("pdf_unreadable", lambda: read_pages(dataset.pdf_path(row.document)))
-    if pages is _UNREADABLE:
-        return None
-    pdf = PdfText(pages)
-    checked.pages = pdf.pages
-    if pdf.words:
-        return pdf
-    count = plural(pdf.pages, "page")
-    checked.add("pdf_without_text", f"no text on {count}: scanned or drawn")
-    return None
 
 
 _FEWEST_SOUGHT = 4
@@ -243,40 +226,35 @@ def audit(
     """
     if not isinstance(ds, Dataset):
         raise InputError(f"ds: pass a Dataset as load_dataset returns it, found {ds!r:.80}")
-    wanted = chosen_kinds(kinds)
-    rows = list(_chosen(ds, documents).itertuples(index=False))
+    wanted, listing = chosen_kinds(kinds), ds.listing
+    if documents is not None:
+        names = [documents] if isinstance(documents, str) else list(documents)
+        known = listing["document"].tolist()
+        for name in names:
+            if name not in known:
+                raise InputError(f"documents: {ds.name!r} has no {name!r}; {nearest(name, known)}")
+        listing = listing[listing["document"].isin(names)]
+    rows = list(listing.itertuples(index=False))
     shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
     checked = [check_document(ds, row, wanted) for row in shown]
     unquoted = _unquoted_fields(checked)
-    findings = [(c, f) for c in checked for f in _merged(c, unquoted) if f.kind in wanted]
-    finding_rows = [
-        (c.document, c.domain, c.schema, f.path, f.field, f.kind, KINDS[f.kind].severity,
-         f.message, f.value, f.suggestion, f.page)
-        for c, f in findings
-    ]  # fmt: skip
-    counts = Counter((id(c), KINDS[f.kind].severity) for c, f in findings)
-    document_rows = [
-        (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages,
-         len(c.looked_up), [f for _, f in c.looked_up].count(None),
-         *(counts[id(c), name] for name in SEVERITIES))
-        for c in checked
-    ]  # fmt: skip
+    finding_rows, document_rows = [], []
+    for c in checked:
+        findings = [f for f in _merged(c, unquoted) if f.kind in wanted]
+        severities = [KINDS[f.kind].severity for f in findings]
+        finding_rows += [
+            (c.document, c.domain, c.schema, f.path, f.field, f.kind, severity, f.message,
+             f.value, f.suggestion, f.page)
+            for f, severity in zip(findings, severities, strict=True)
+        ]  # fmt: skip
+        in_pdf = sum(finding is None for _, finding in c.looked_up)
+        document_rows.append(
+            (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages,
+             len(c.looked_up), in_pdf, *map(severities.count, SEVERITIES))
+        )  # fmt: skip
     return Audit(
         ds.name, AUDIT_COLUMNS.from_rows(finding_rows), AUDITED_COLUMNS.from_rows(document_rows)
     )
-
-
-def _chosen(ds: Dataset, documents: str | Iterable[str] | None) -> pd.DataFrame:
-    """Return the listing of the chosen documents, in the dataset's order."""
-    listing = ds.listing
-    if documents is None:
-        return listing
-    wanted = [documents] if isinstance(documents, str) else list(documents)
-    known = listing["document"].tolist()
-    for name in wanted:
-        if name not in known:
-            raise InputError(f"documents: {ds.name!r} has no {name!r}; {nearest(name, known)}")
-    return listing[listing["document"].isin(wanted)]
 
 
 def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
@@ -296,21 +274,18 @@ def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
 
 def _merged(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
     """Return a document's findings by kind; those of an unquoted field are merged into one."""
-    findings = list(checked.findings)
-    sought = Counter(name for name, _ in checked.looked_up)
-    missing = Counter(name for name, finding in checked.looked_up if finding is not None)
-    reported = set()
+    findings, missing = list(checked.findings), defaultdict(list)
     for name, finding in checked.looked_up:
-        if finding is None or name in reported:
-            continue
-        if (checked.schema, name) not in unquoted:
+        if finding is not None and (checked.schema, name) in unquoted:
+            missing[name].append(finding)
+        elif finding is not None:
             findings.append(finding)
-            continue
-        reported.add(name)
+    for name, of_field in missing.items():
+        sought = sum(other == name for other, _ in checked.looked_up)
         message = (
-            f"{missing[name]} of {sought[name]} values of {name} are not in the PDF, nor are most "
+            f"{len(of_field)} of {sought} values of {name} are not in the PDF, nor are most "
             "values of other documents in theirs"
         )
-        changes = {"kind": "field_not_quoted", "message": message}
-        findings.append(finding._replace(**changes, suggestion=None, page=None))
+        first = of_field[0]._replace(kind="field_not_quoted", message=message)
+        findings.append(first._replace(suggestion=None, page=None))
     return sorted(findings, key=lambda finding: RANK[finding.kind])

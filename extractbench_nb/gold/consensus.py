@@ -195,8 +195,7 @@ def suspects(
     if not is_number or not 0 < share <= 1:
         raise InputError(f"min_share={min_share!r}; expected a number in (0, 1]")
     valid = evs.summary.query("valid")
-    groups = valid.groupby("document", sort=False)["run"]
-    runs_of = {str(name): sorted(runs) for name, runs in groups}
+    runs_of = valid.groupby("document", sort=False)["run"].agg(sorted).to_dict()
     chosen = {name: runs for name, runs in runs_of.items() if len(runs) >= min_runs}
     if not chosen:
         most = max(map(len, runs_of.values()), default=0)
@@ -204,10 +203,9 @@ def suspects(
             f"no document has {min_runs} valid outputs, the most is {most}; evaluate more runs "
             "together, or pass a smaller min_runs"
         )
-    keys = ["run", "document"]
-    wanted = pd.MultiIndex.from_frame(valid[keys])
+    outputs = valid[["run", "document"]]
     fields, matches = (
-        dict(list(frame[pd.MultiIndex.from_frame(frame[keys]).isin(wanted)].groupby("document")))
+        dict(list(frame.merge(outputs, on=["run", "document"]).groupby("document")))
         for frame in (evs.fields, evs.matches)
     )
     profile = PROFILES.get(evs.meta["profile"], PROFILES["strict"])
@@ -223,12 +221,15 @@ def suspects(
     schemas = dict(zip(valid["document"], valid["schema"], strict=True))
     found: list[dict[str, Any]] = []
     for name in suspected:
-        pdf = None if dataset is None else _pdf_text(dataset, name)
+        pdf = None
+        if dataset is not None:
+            with suppress(MissingPdfError, InputError):
+                pdf = index_of(dataset.pdf_path(name))
         about = {"document": name, "schema": schemas[name], "runs": len(chosen[name])}
         for place, common in places[name]:
             here = None if findings is None else ", ".join(findings[name, place.path])
-            rows = _scored(place, len(chosen[name]), here, pdf, common=common)
-            found += [about | row for row in rows]
+            row = _scored(place, len(chosen[name]), here, pdf, common=common)
+            found += [about | row] if row is not None else []
     frame = SUSPECT_COLUMNS.from_records(found)
     return frame.sort_values("score", ascending=False, kind="stable", ignore_index=True)
 
@@ -307,16 +308,14 @@ class _Votes:
         counts, distinct = Counter(texts), dict(zip(texts, values, strict=True))
         ranks = {}
         for text in sorted(distinct):
-            scores = {
-                other: self.compare(node, distinct[text], distinct[other])
-                for other in distinct
-                if other != text
-            }
-            agreeing = counts[text] + sum(counts[o] for o, score in scores.items() if score.matched)
-            similarity = sum(
-                counts[other] * (1.0 if other == text else scores[other].similarity)
-                for other in distinct
-            )
+            agreeing, similarity = 0, 0.0
+            for other, count in counts.items():
+                if other == text:
+                    agreeing, similarity = agreeing + count, similarity + count
+                    continue
+                score = self.compare(node, distinct[text], distinct[other])
+                agreeing += count if score.matched else 0
+                similarity += count * score.similarity
             ranks[text] = agreeing, counts[text], similarity
         best = max(ranks, key=lambda text: ranks[text])  # of equal ones the first
         return distinct[best], ranks[best][0]
@@ -494,35 +493,28 @@ _SAME = 0.7
 
 def _scored(
     place: _Place, runs: int, findings: str | None, pdf: PdfText | None, *, common: bool
-) -> Iterator[dict[str, Any]]:
-    """Yield the row of a place, with evidence and score; none for a difference of style."""
+) -> dict[str, Any] | None:
+    """Return the row of a place, with evidence and score; None for a difference of style."""
     gold, consensus = place.gold, place.consensus
     is_container = any(isinstance(value, dict | list) for value in (gold, consensus))
     difference = None if gold is None or is_container else mismatch_kind(gold, consensus)
     is_style = difference in STYLE and not findings
     # 1.25 and 12.5 are not the same
     if is_style and _JUDGE.compare(json_text(gold), json_text(consensus)).score >= _SAME:
-        return
+        return None
     gold_page, of_gold = _evidence(gold, pdf)
     page, of_consensus = _evidence(consensus, pdf)
     score = place.agreeing / (runs + 1) * (1 + of_consensus - of_gold) / 2
-    detailed = difference in DETAIL and not _is_cut(gold, consensus)
-    score /= (2 if detailed else 1) * (2 if common else 1)
-    yield place._asdict() | {
+    texts = isinstance(gold, str) and isinstance(consensus, str) and consensus.startswith(gold)
+    is_cut = texts and gold[-1:].isalnum() and consensus[len(gold) :][:1].isalnum()
+    score /= (2 if difference in DETAIL and not is_cut else 1) * (2 if common else 1)
+    return place._asdict() | {
         "gold_page": gold_page,
         "consensus_page": page,
         "findings": findings,
         "difference": difference,
         "score": (1 + score) / 2 if findings else score,
     }
-
-
-def _is_cut(gold: Any, consensus: Any) -> bool:
-    """Whether gold is a text that ends within a word of the consensus."""
-    if not isinstance(gold, str) or not isinstance(consensus, str):
-        return False
-    rest = consensus.removeprefix(gold)
-    return rest != consensus and gold[-1:].isalnum() and rest[:1].isalnum()
 
 
 def _findings(dataset: Dataset, documents: Iterable[str]) -> dict[tuple[str, str], list[str]]:
@@ -532,14 +524,6 @@ def _findings(dataset: Dataset, documents: Iterable[str]) -> dict[tuple[str, str
     for document, path, kind in found.drop_duplicates().itertuples(index=False):
         kinds[document, path].append(kind)
     return kinds
-
-
-def _pdf_text(dataset: Dataset, document: str) -> PdfText | None:
-    """Return the text of a document's PDF; None if it is absent or cannot be read."""
-    try:
-        return index_of(dataset.pdf_path(document))
-    except (MissingPdfError, InputError):
-        return None
 
 
 def _evidence(value: Any, index: PdfText | None) -> tuple[int | None, float]:

@@ -1,16 +1,14 @@
-"""`corrections`: changes of gold as one checked frame, their files, and what they change."""
+"""`corrections`: changes of gold as rows, whether of a frame, of a CSV file or of a view."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,11 +46,10 @@ HISTORY = FrameSpec(
     ),
 )
 
-#: Where a corrected dataset keeps its log.
-LOG_FOLDER, LOG = "corrections", "log.csv"
-REMARKS = ("who", "when", "why")
+_VALUES, _REMARKS = ("old", "new"), ("who", "when", "why")
 #: The index behind the last item of an array.
 END = -1
+_ADDED = re.compile(r"\[(-|\+\d+)\]\Z")
 Steps = tuple[str | int, ...]
 
 
@@ -72,88 +69,15 @@ class Correction(NamedTuple):
     def steps(self) -> Steps:
         """The keys and indices of the path."""
         steps = PATH_STEP.finditer(self.path)
-        return tuple(END if adds(step[0]) else step_key(step) for step in steps)
+        return tuple(END if _ADDED.match(step[0]) else step_key(step) for step in steps)
 
-
-def adds(path: str) -> bool:
-    """Whether a path, or its only step, is the place behind the last item of an array."""
-    return path.endswith("[-]") or _ADDED.search(path) is not None
-
-
-_ADDED = re.compile(r"\[\+\d+\]\Z")
-
-
-# --- CSV --------------------------------------------------------------------------------------
-
-_VALUES = ("old", "new")
-#: A cell that begins with one of these is a formula in a spreadsheet.
-_FORMULA = tuple("=+-@\t\r")
-_LONGEST_CELL = 100_000_000
-
-
-def csv_text(spec: FrameSpec, rows: Iterable[Sequence[Any]]) -> str:
-    """Write rows as CSV; the byte-order mark tells a spreadsheet that it is UTF-8."""
-    out, dumps = io.StringIO(newline=""), partial(json.dumps, ensure_ascii=False)
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(spec.names)
-    for row in rows:
-        writer.writerow(
-            "" if cell is pd.NA else dumps(cell) if name in _VALUES else _text_cell(str(cell))
-            for name, cell in zip(spec.names, row, strict=True)
-        )
-    return "\ufeff" + out.getvalue()
-
-
-def _text_cell(text: str) -> str:
-    is_quoted = text.startswith("'") and text[1:].lstrip("'").startswith(_FORMULA)
-    return "'" + text if text.startswith(_FORMULA) or is_quoted else text
-
-
-def csv_rows(path: Path, spec: FrameSpec) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Read the rows of a CSV file."""
-    name = f"corrections file {str(path)!r}"
-    limit = csv.field_size_limit(_LONGEST_CELL)
-    try:
-        with reading(name), path.open(encoding="utf-8-sig", newline="") as file:
-            lines = list(csv.reader(file, strict=True))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{name} is not CSV in UTF-8: {error}") from None
-    finally:
-        csv.field_size_limit(limit)
-    header = lines[0] if lines else []
-    for column in spec.names:
-        if column not in header and column not in ("op", "old", *REMARKS):
-            raise InputError(f"{name}: no column {column!r}; {nearest(column, header)}")
-    for at, cells in enumerate(lines[1:], 2):
-        if not any(cells):
-            continue
-        where = f"{name} row {at}"
-        if len(cells) != len(header):
-            raise InputError(f"{where} has {len(cells)} cells; expected {len(header)}")
-        row: dict[str, Any] = {}
-        for column, cell in zip(header, cells, strict=True):
-            if column in _VALUES:
-                row[column] = pd.NA if cell == "" else cell_value(cell, f"{where}: {column}")
-            elif column in spec.names:
-                quoted = cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA)
-                row[column] = cell[1:] if quoted else cell
-        yield where, row
-
-
-def cell_value(text: str, what: str) -> Any:
-    """Read JSON that a person wrote; NaN and infinities are not JSON."""
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        hint = "; a text needs quotes" if text[:1] not in '"[{' else ""
-        raise InputError(f"{what} is {one_line(text, 60)!r}; expected JSON{hint}") from None
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
-
-
-# --- from any source ------------------------------------------------------------------------------
+    @property
+    def identity(self) -> Steps:
+        """The steps as texts, equal for equal places; `END`, or ``+3]`` for an added item."""
+        steps, added = tuple(map(str, self.steps)), _ADDED.search(self.path)
+        if added is None:
+            return steps
+        return (*steps[:-1], END if added[1] == "-" else f"{added[1]}]")
 
 
 def corrections(source: Any, *, who: str | None = None, why: str | None = None) -> pd.DataFrame:
@@ -244,122 +168,97 @@ def save_corrections(source: Any, path: str | Path) -> Path:
     return target
 
 
-# --- reading ----------------------------------------------------------------------------------
+# --- rows of any source -----------------------------------------------------------------------
 
 
 def read_corrections(source: Any, who: str | None, why: str | None) -> list[Correction]:
-    """Read and check the rows of any source."""
-    defaults = {"who": who, "why": why}
+    """Read the rows of a source and check them, each by itself and against the others."""
     found: list[Correction] = []
     places: dict[str, dict[Steps, str]] = defaultdict(dict)
     for where, row in _rows(source):
-        correction = checked(where, row, defaults)
+        correction = checked(where, row, {"who": who, "why": why})
         named = f"{where} ({correction.document!r}, {one_line(correction.path)})"
         conflict = conflicting(correction, places[correction.document])
         if conflict is not None:
             raise InputError(f"{named} and {conflict}; expected one correction per value")
-        places[correction.document][identity(correction)] = named
+        places[correction.document][correction.identity] = named
         found.append(correction)
     return found
 
 
-def conflicting(correction: Correction, others: Mapping[Steps, Any]) -> Any:
-    """Return what `others` has for the path of a correction, for a value above or below it."""
-    own = identity(correction)
-    if own[-1:] == (str(END),):
-        others = {steps: other for steps, other in others.items() if steps != own}
-    for depth in range(len(own) + 1):
-        if own[:depth] in others:
-            return others[own[:depth]]
-    return next((other for steps, other in others.items() if steps[: len(own)] == own), None)
+def conflicting(correction: Correction, others: Mapping[Steps, str]) -> str | None:
+    """Return what `others` has for the place of a correction, for a value above or below it."""
+    own = correction.identity
+    for place, named in others.items():
+        depth = min(len(own), len(place))
+        if own[:depth] == place[:depth] and not (own == place and own[-1:] == (END,)):
+            return named
+    return None
 
 
-def identity(correction: Correction) -> Steps:
-    """Return the steps of a path such that equal places are equal."""
-    steps = tuple(map(str, correction.steps))
-    if adds(correction.path) and not correction.path.endswith("[-]"):
-        return (*steps[:-1], correction.path.rpartition("[")[2])  # each is another item
-    return steps
-
-
-def _rows(source: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(source: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the name and the cells of each row."""
     edits = getattr(source, "edits", None)
-    if isinstance(edits, pd.DataFrame):
-        source = edits
-    if isinstance(source, pd.DataFrame):
-        yield from _frame_rows(source)
-    elif isinstance(source, str | Path):
+    source = edits if isinstance(edits, pd.DataFrame) else source
+    if isinstance(source, str | Path):
         path = Path(source)
-        if path.suffix.lower() == ".csv":
-            yield from csv_rows(path, CORRECTIONS)
-        else:
+        if path.suffix.lower() != ".csv":
             raise InputError(
                 f"corrections {str(path)!r}: expected a .csv file (a JSON Patch of an earlier "
                 "version is not read; the log beside it, corrections/log.csv, has the same rows)"
             )
-    else:
+        yield from csv_rows(path, CORRECTIONS)
+        return
+    if not isinstance(source, pd.DataFrame):
         raise InputError(
             f"corrections are {type(source).__name__}; expected a frame, a view with edits, or the "
             "path of a file or folder"
         )
-
-
-def _frame_rows(frame: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
-    is_suspects = "new" not in frame and {"consensus", "kind"} <= set(frame.columns)
+    is_suspects = "new" not in source and {"consensus", "kind"} <= set(source.columns)
     names = ["document", "path"]
     if is_suspects:
         names += ["gold", "consensus", "kind"]
-    elif "op" not in frame:  # removals need no value
+    elif "op" not in source:  # removals need no value
         names.append("new")
     for name in names:
-        if name not in frame:
-            raise InputError(f"corrections: {no_column(name, frame)}")
-    kept = [name for name in (*CORRECTIONS.names, *names) if name in frame]
-    cells = [frame[name].tolist() for name in dict.fromkeys(kept)]
-    for at, row in enumerate(zip(*cells, strict=True)):
-        named = dict(zip(dict.fromkeys(kept), row, strict=True))
-        if is_suspects:
-            named = _from_suspect(named)
-        yield f"corrections row {at}", named
+        if name not in source:
+            raise InputError(f"corrections: {no_column(name, source)}")
+    used = [name for name in dict.fromkeys((*CORRECTIONS.names, *names)) if name in source]
+    for at, cells in enumerate(zip(*(source[name].tolist() for name in used), strict=True)):
+        row = dict(zip(used, cells, strict=True))
+        yield f"corrections row {at}", _from_suspect(row) if is_suspects else row
 
 
-def _from_suspect(row: dict[str, Any]) -> dict[str, Any]:
+def _from_suspect(row: Mapping[str, Any]) -> dict[str, Any]:
     """Turn a row of `suspects` into a correction: its consensus becomes gold."""
     kind, path = str(row["kind"]), row["path"]
-    known = {"document": row["document"], "why": row.get("why"), "new": row["consensus"]}
-    if kind == "item_missing_in_gold":
-        is_item = isinstance(path, str) and path.endswith("]")
-        return known | {"path": path if is_item else f"{path}[-]", "op": "add"}
-    if kind == "empty_in_gold":
-        return known | {"path": path, "op": "add"}
-    return known | {"path": path, "op": "replace", "old": row["gold"]}
-
-
-def _is_blank(cell: Any) -> bool:
-    return is_missing(cell) or cell == ""
-
-
-def _not_stated(value: Any) -> bool:
-    return value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    correction = {"document": row["document"], "why": row.get("why"), "new": row["consensus"]}
+    if kind == "item_missing_in_gold" and not str(path).endswith("]"):
+        path = f"{path}[-]"
+    if kind in ("item_missing_in_gold", "empty_in_gold"):
+        return correction | {"path": path, "op": "add"}
+    return correction | {"path": path, "op": "replace", "old": row["gold"]}
 
 
 def checked(where: str, row: Mapping[str, Any], remarks: Mapping[str, Any] = {}) -> Correction:
     """Check the cells of a row; `remarks` stand for who, when and why that it does not state."""
-    document, path = (_checked_text(where, name, row.get(name)) for name in ("document", "path"))
-    op = row.get("op")
-    if _is_blank(op):
-        op = "add" if adds(path) else "replace"
+
+    def text(name: str, cell: Any) -> str:
+        cell = cell.isoformat() if isinstance(cell, datetime) else cell
+        if not isinstance(cell, str) or not cell:
+            raise InputError(f"{where}: {name} is {cell!r}; expected a text")
+        return cell
+
+    document, path = (text(name, row.get(name)) for name in ("document", "path"))
     where += f" ({document!r}, {one_line(path)})"
+    op = row.get("op")
+    if is_missing(op) or op == "":
+        op = "add" if _ADDED.search(path) else "replace"
     if op not in OPS:
         raise InputError(f"{where}: op is {op!r}; {nearest(op, OPS)}")
     if not path.startswith("$") or PATH_STEP.sub("", path) != "$":
         raise InputError(f"{where}: path is {path!r}; expected an instance path, '$.items[2].name'")
-    values = [row.get(name, pd.NA) for name in ("old", "new")]
-    old, new = (
-        pd.NA if _not_stated(value) else _json_value(value, f"{where}: {name}")
-        for name, value in zip(("old", "new"), values, strict=True)
-    )
+    old, new = (_json_cell(row.get(name, pd.NA), f"{where}: {name}") for name in _VALUES)
     if op == "remove" and path == "$":
         raise InputError(f"{where}: the root cannot be removed; replace it")
     if op != "remove" and new is pd.NA:
@@ -367,38 +266,99 @@ def checked(where: str, row: Mapping[str, Any], remarks: Mapping[str, Any] = {})
             f"{where}: new is missing; expected a JSON value (null is None in a column of dtype "
             "object), or op 'remove'"
         )
-    behind = [adds(step[0]) for step in PATH_STEP.finditer(path)]
-    if any(behind) and (op != "add" or behind.index(True) + 1 != len(behind)):
+    added = next((step for step in PATH_STEP.finditer(path) if _ADDED.match(step[0])), None)
+    if added is not None and (op != "add" or added.end() != len(path)):
         raise InputError(
             f"{where}: gold has no such item; add it as a whole with op 'add' at "
-            f"{_array_of(path)}[-]"
+            f"{path[: added.start()]}[-]"
         )
-    stated = {n: remarks.get(n) if _is_blank(row.get(n)) else row[n] for n in REMARKS}
-    others = [
-        pd.NA if is_missing(cell) else _checked_text(where, name, cell)
-        for name, cell in stated.items()
-    ]
-    return Correction(document, path, op, old, pd.NA if op == "remove" else new, *others)
+    stated = []
+    for name in _REMARKS:
+        cell = row.get(name)
+        cell = remarks.get(name) if is_missing(cell) or cell == "" else cell
+        stated.append(pd.NA if is_missing(cell) else text(name, cell))
+    return Correction(document, path, op, old, pd.NA if op == "remove" else new, *stated)
 
 
-def _checked_text(where: str, name: str, cell: Any) -> str:
-    text = cell.isoformat() if isinstance(cell, datetime) else cell
-    if not isinstance(text, str) or not text:
-        raise InputError(f"{where}: {name} is {text!r}; expected a text")
-    return text
-
-
-def _array_of(path: str) -> str:
-    """Return the path of the first array that an item is added to."""
-    step = next(step for step in PATH_STEP.finditer(path) if adds(step[0]))
-    return path[: step.start()]
-
-
-def _json_value(value: Any, what: str) -> Any:
+def _json_cell(value: Any, what: str) -> Any:
+    """Return a copy of a JSON value; NA if nothing is stated, which None is not."""
+    if value is not None and is_missing(value):
+        return pd.NA
     copied = private_copy(value, what)
     try:
         json.dumps(copied, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        shown = one_line(canonical(copied), 60) if not isinstance(error, RecursionError) else "…"
+        shown = "…" if isinstance(error, RecursionError) else one_line(canonical(copied), 60)
         raise InputError(f"{what} is {shown} ({type(value).__name__}); expected JSON") from None
     return copied
+
+
+# --- CSV --------------------------------------------------------------------------------------
+
+#: A cell that begins with one of these is a formula in a spreadsheet.
+_FORMULA = tuple("=+-@\t\r")
+#: A text that is written with an apostrophe before it, which is removed when it is read.
+_QUOTED = re.compile(r"'+[=+\-@\t\r]")
+_LONGEST_CELL = 100_000_000
+
+
+def csv_text(spec: FrameSpec, rows: Iterable[Sequence[Any]]) -> str:
+    """Write rows as CSV; the byte-order mark tells a spreadsheet that it is UTF-8."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(spec.names)
+    writer.writerows(
+        [_cell_text(*cell) for cell in zip(spec.names, row, strict=True)] for row in rows
+    )
+    return "\ufeff" + out.getvalue()
+
+
+def _cell_text(column: str, cell: Any) -> str:
+    if cell is pd.NA:
+        return ""
+    if column in _VALUES:
+        return json.dumps(cell, ensure_ascii=False)
+    text = str(cell)
+    return "'" + text if text.startswith(_FORMULA) or _QUOTED.match(text) else text
+
+
+def csv_rows(path: Path, spec: FrameSpec) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the cells of each row of a CSV file."""
+    name = f"corrections file {str(path)!r}"
+    limit = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        with reading(name), path.open(encoding="utf-8-sig", newline="") as file:
+            header, *lines = list(csv.reader(file, strict=True)) or [[]]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{name} is not CSV in UTF-8: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
+    for column in spec.names:
+        if column not in header and column not in ("op", "old", *_REMARKS):
+            raise InputError(f"{name}: no column {column!r}; {nearest(column, header)}")
+    for at, cells in enumerate(lines, 2):
+        where = f"{name} row {at}"
+        if any(cells) and len(cells) != len(header):
+            raise InputError(f"{where} has {len(cells)} cells; expected {len(header)}")
+        if any(cells):
+            named = zip(header, cells, strict=True)
+            yield where, {n: _read_cell(n, cell, where) for n, cell in named if n in spec.names}
+
+
+def _read_cell(column: str, cell: str, where: str) -> Any:
+    if column in _VALUES:
+        return cell_value(cell, f"{where}: {column}") if cell else pd.NA
+    return cell[1:] if _QUOTED.match(cell) else cell
+
+
+def cell_value(text: str, what: str) -> Any:
+    """Read JSON that a person wrote; NaN and infinities are not JSON."""
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is not JSON")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        hint = "; a text needs quotes" if text[:1] not in '"[{' else ""
+        raise InputError(f"{what} is {one_line(text, 60)!r}; expected JSON{hint}") from None

@@ -97,6 +97,7 @@ _IDS = (
     _DOMAIN,
     Column("schema", "string", "schema id"),
 )
+_KIND = Column("kind", "string", "what is suspected; `Audit.kinds()` lists them")
 _SEVERITY = Column("severity", "string", "how much it matters", ", ".join(SEVERITIES))
 
 AUDIT_COLUMNS = FrameSpec(
@@ -106,7 +107,7 @@ AUDIT_COLUMNS = FrameSpec(
         *_IDS,
         Column("path", "string", "instance path in the gold JSON, `$` for the files"),
         Column("field", "string", "the path without indices"),
-        Column("kind", "string", "what is suspected; `Audit.kinds()` lists them"),
+        _KIND,
         _SEVERITY,
         Column("message", "string", "what was found"),
         Column("value", "object", "the gold value", nullable=True),
@@ -287,14 +288,12 @@ _WIDEST = 14
 # --- the released dataset -------------------------------------------------------------------------
 
 _FINDINGS, _JUDGED = "gold/data/audit_findings.csv", "gold/data/audit_judged.csv"
-_COUNTS = ("real", "no_fault", "undecidable")
 
 _DECIDED = (
     Column("real", "int64", "gold or schema should change", "0 and up"),
     Column("no_fault", "int64", "both may stay", "0 and up"),
     Column("undecidable", "int64", "no document, or the schema does not say", "0 and up"),
 )
-_KIND = Column("kind", "string", "what is suspected; `Audit.kinds()` lists them")
 _FILE = FrameSpec("judged_kinds", "one row per kind", (_KIND, *_DECIDED))
 
 JUDGED_COLUMNS = FrameSpec(
@@ -363,10 +362,10 @@ def judged_findings(by: str = "severity", *, confidence: float = 0.95) -> pd.Dat
         raise InputError(f"by={by!r}: {nearest(by, ('severity', 'kind'))}")
     judged = shipped_frame(_JUDGED, _FILE).set_index("kind")
     judged.insert(0, "findings", published_findings().groupby("kind")["findings"].sum())
-    judged.insert(1, "drawn", judged[list(_COUNTS)].sum(axis=1))
+    judged.insert(1, "drawn", judged[_FILE.names[1:]].sum(axis=1))
     if by == "severity":
         judged = judged.groupby([KINDS[str(kind)].severity for kind in judged.index]).sum()
-        judged = judged.reindex(["error", "warning", "info"])
+        judged = judged.reindex(list(SEVERITIES))
         judged.loc["all"] = judged.sum()
     drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
     rows = []

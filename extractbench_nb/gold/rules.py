@@ -90,17 +90,15 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
         raise InputError("no rule is registered; define one with @xb.rule, or pass rules=")
     is_gold = isinstance(source, Dataset)
     documents = list(_golds(source) if is_gold else _outputs(source, dataset))
-    rows = []
     if rules is None:
         _refuse_unused(chosen, documents)
-    for document in documents:
+    rows = []
+    for run, name, schema, value, problem in documents:
         for made in chosen:
-            if not made.is_for(document.schema) and (document.schema or rules is None):
-                continue
-            is_read = document.problem is None
-            found = made.check(document.value) if is_read else (None, (), document.problem)
-            about = (document.run, document.name, next(iter(document.schema), None))
-            rows.append((*about, made.name, made.patterns, *found))
+            if made.is_for(schema) or not (schema or rules is None):
+                outcome = made.check(value) if problem is None else (None, (), problem)
+                label = next(iter(schema), None)
+                rows.append((run, name, label, made.name, made.patterns, *outcome))
     return CHECKED_COLUMNS.from_rows(rows)
 
 

@@ -12,21 +12,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema import Validation, parse_schema
+from extractbench_nb.core.schema import MISSING, Validation, parse_schema
 from extractbench_nb.core.values import PATH_STEP, canonical, equality_key
 from extractbench_nb.errors import InputError, OutputError, nearest
 from extractbench_nb.gold.correction_rows import (
     END,
     HISTORY,
-    LOG,
-    LOG_FOLDER,
     Correction,
     Steps,
     checked,
@@ -45,6 +43,8 @@ from extractbench_nb.stats import compare_runs, gather, refuse_two_profiles
 from extractbench_nb.support.files import make_folder, new_folder, read_text, write_texts
 from extractbench_nb.support.wording import one_line, plural
 
+#: Where a corrected dataset keeps its log.
+LOG = Path("corrections", "log.csv")
 _MOST_PROBLEMS = 5
 
 EFFECT = FrameSpec(
@@ -129,19 +129,19 @@ def apply(
     """
     ds = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     target = Path(folder).expanduser().absolute()
-    _refuse_inside(target, ds.root.absolute())
+    if target.resolve().is_relative_to(ds.root.resolve()):
+        raise OutputError(f"{str(target)!r} is within the dataset; expected a folder outside of it")
     now = datetime.now(UTC).isoformat(timespec="seconds")
     by_document: dict[str, list[Correction]] = defaultdict(list)
     for row in read_corrections(corrections, who, why):
         by_document[row.document].append(row._replace(when=now) if row.when is pd.NA else row)
     if not by_document:
         raise InputError("there are no corrections to apply")
-    texts: dict[str, str] = {}
+    listing: Any = ds.listing.set_index("document")
+    files: dict[Path, str] = {}
     applied: list[Correction] = []
     problems: list[str] = []
     breaks: list[str] = []
-    golds = dict(zip(ds.listing["document"], ds.listing["gold_path"], strict=True))
-    schemas = dict(zip(ds.listing["document"], ds.listing["schema"], strict=True))
     for document, rows in by_document.items():
         gold = ds.gold(document)
         fitting = []
@@ -150,45 +150,83 @@ def apply(
                 fitting.append(_fitted(gold, row))
             except InputError as error:
                 problems.append(f"document {document!r}, {one_line(row.path)}: {error}")
-        if not problems:
-            corrected = patched(gold, fitting)
-            breaks += _new_violations(document, ds.schema(schemas[document]), gold, corrected)
-            texts[document] = _written_like(read_text(golds[document], "gold"), corrected)
-            applied += [row for _, row in fitting]
+        if problems:
+            continue
+        corrected = patched(gold, fitting)
+        schema, file = listing.loc[document, ["schema", "gold_path"]]
+        breaks += _new_violations(document, ds.schema(schema), gold, corrected)
+        files[file.relative_to(ds.root)] = _written_like(read_text(file, "gold"), corrected)
+        applied += [row for _, row in fitting]
     problems += _moved_alternatives(ds, applied)
     if problems:
         raise InputError(_first_of(problems))
     earlier = history(ds)
     version = int(earlier["version"].max()) + 1 if len(earlier) else 1
     log = [*earlier.itertuples(index=False), *((version, *row) for row in applied)]
+    files[LOG] = csv_text(HISTORY, log)
     with new_folder(target) as new:
         _copy_files(ds, new)
-        make_folder(new / LOG_FOLDER)
-        files = {new / golds[name].relative_to(ds.root): text for name, text in texts.items()}
-        files[new / LOG_FOLDER / LOG] = csv_text(HISTORY, log)
-        write_texts(files)
+        make_folder((new / LOG).parent)
+        write_texts({new / name: text for name, text in files.items()})
     if breaks:
         problem = "corrected gold does not fit its schema, where it did before"
         warnings.warn(f"{problem}:\n{_first_of(breaks)}", stacklevel=2)
     return load_dataset(target)
 
 
-def _first_of(problems: list[str]) -> str:
+def _first_of(problems: Sequence[str]) -> str:
     """Write the first problems in a line each, and the number of the others."""
     more = len(problems) - _MOST_PROBLEMS
-    return "\n".join(problems[:_MOST_PROBLEMS] + ([f"and {more} more"] if more > 0 else []))
+    return "\n".join([*problems[:_MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _new_violations(document: str, schema: Any, was: Any, now: Any) -> Iterator[str]:
-    """Describe what the schema does not allow in corrected gold and allowed before.
-
-    Null means that there is no value, whatever the type.
-    """
-    found = Validation(parse_schema(schema).document)
-    known = {(error.json_path, error.message) for error in found.iter_errors(was)}
-    for error in found.iter_errors(now):
+    """Describe what the schema forbids in corrected gold and allowed before; not nulls."""
+    validation = Validation(parse_schema(schema).document)
+    known = {(error.json_path, error.message) for error in validation.iter_errors(was)}
+    for error in validation.iter_errors(now):
         if error.instance is not None and (error.json_path, error.message) not in known:
             yield f"document {document!r}, {one_line(f'{error.json_path}: {error.message}', 200)}"
+
+
+def _moved_alternatives(ds: Dataset, applied: Sequence[Correction]) -> Iterator[str]:
+    """Name accepted alternatives whose paths would point at other items, or at none."""
+    removed = [row for row in applied if row.op == "remove"]
+    others = ds.accepted[["document", "path"]].to_numpy().tolist() if removed else []
+    for row in removed:
+        # a removed item moves those behind it
+        is_item = isinstance(row.steps[-1], int)
+        start = row.path.rpartition("[")[0] + "[" if is_item else row.path
+        for document, path in others:
+            below = path.startswith(start) and (is_item or path[len(start) :][:1] in ("", ".", "["))
+            if document == row.document and below:
+                yield (
+                    f"document {row.document!r}, {one_line(row.path)}: the dataset's accepted "
+                    f"alternatives have {one_line(path)}, which would point elsewhere; "
+                    "correct them first"
+                )
+
+
+def _written_like(text: str, value: Any) -> str:
+    """Write JSON with the indentation of a text."""
+    indent = re.search(r"^[{[]\s*?\n( +|\t+)", text)
+    return json.dumps(value, ensure_ascii=False, indent=indent[1] if indent else 2) + "\n"
+
+
+def _copy_files(ds: Dataset, new: Path) -> None:
+    """Copy a dataset; PDFs are linked."""
+    files = [*ds.schemas["schema_path"], *ds.listing["gold_path"], *ds.listing["pdf_path"].dropna()]
+    others = (ds.root / name for name in (*LICENCE_FILES, *ACCEPTED_FILES))
+    for path in (*files, *filter(Path.is_file, others)):
+        copied = new / path.relative_to(ds.root)
+        make_folder(copied.parent)
+        if path.suffix.lower() == ".pdf":
+            with suppress(OSError):
+                os.link(path.resolve(), copied)
+        if not copied.exists():
+            shutil.copyfile(path, copied)
+    if (ds.root / RUN_FOLDER).is_dir():
+        shutil.copytree(ds.root / RUN_FOLDER, new / RUN_FOLDER, copy_function=shutil.copyfile)
 
 
 def history(dataset: Dataset | str | Path) -> pd.DataFrame:
@@ -217,11 +255,8 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
     0
     """
     ds = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
-    path = ds.root / LOG_FOLDER / LOG
-    if not path.exists():
-        return HISTORY.build()
     rows = []
-    for where, row in csv_rows(path, HISTORY):
+    for where, row in csv_rows(ds.root / LOG, HISTORY) if (ds.root / LOG).exists() else ():
         version = row["version"]
         if not version.isdecimal() or int(version) < 1:
             raise InputError(f"{where}: version is {version!r}; expected 1 or more")
@@ -229,77 +264,72 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
     return HISTORY.from_rows(rows)
 
 
-def _refuse_inside(target: Path, root: Path) -> None:
-    if target.resolve().is_relative_to(root.resolve()):
-        raise OutputError(f"{str(target)!r} is within the dataset; expected a folder outside of it")
+# --- corrections of one document ---------------------------------------------------------------
 
 
 def _fitted(gold: Any, row: Correction) -> tuple[Steps, Correction]:
     """Return the steps of a correction as gold has them, and the correction with gold's value."""
-    value: Any = gold
-    path, here = "$", _NOTHING
+    value, path = gold, "$"
     steps: list[str | int] = []
-    written = [step[0] for step in PATH_STEP.finditer(row.path)]
-    for at, (step, text) in enumerate(zip(row.steps, written, strict=True), 1):
-        may_add = row.op == "add" and at == len(written)
-        key, here = step, _NOTHING
+    texts = [step[0] for step in PATH_STEP.finditer(row.path)]
+    for step, text in zip(row.steps, texts, strict=True):
+        # only an added value, or what is above it, may be absent
+        may_add = row.op == "add" and len(steps) + 1 == len(texts)
+        key, inner = step, MISSING
         if isinstance(value, dict) and step != END:
-            key = str(step)  # a JSON Pointer does not tell 2 from "2"
-            here = value.get(key, _NOTHING)
-            if here is _NOTHING and row.op != "add":
+            key = str(step)  # an index may be the text of a key
+            inner = value.get(key, MISSING)
+            if inner is MISSING and row.op != "add":
                 raise InputError(f"{_has(value, path)}, no key {key!r}; {nearest(key, value)}")
         elif isinstance(value, list) and isinstance(step, int):
-            if step == len(value) and may_add:
+            if may_add and step in (END, len(value)):
                 key = END
-            elif step != END and may_add:
+            elif may_add:
                 raise InputError(
                     f"{_has(value, path)}; an item is added behind the last one, at {path}[-]"
                 )
             elif step >= len(value):
                 raise InputError(f"{_has(value, path)}, no item {step}")
-            here = _NOTHING if key == END else value[step]
+            else:
+                inner = value[step]
         elif not (row.op == "add" and _is_absent(value) and (isinstance(step, str) or step == END)):
             raise InputError(f"{_has(value, path)}, so there is no {path}{text}")
         steps.append(key)
-        value, path = here, path + text
+        value, path = inner, path + text
     return tuple(steps), _with_old(row, value)
 
 
-#: What is at a path that gold does not have.
-_NOTHING: Any = object()
+def _with_old(row: Correction, old: Any) -> Correction:
+    """Check the old value of a correction against gold's, and put gold's in its place."""
+    is_empty = old is MISSING or (old != 0 and not old)  # null, or an empty text or container
+    if row.op == "add" and not is_empty:
+        raise InputError(f"gold has {_shown(old)} there already; op 'replace' changes it")
+    is_stated = row.old is not pd.NA and not (row.op == "add" and row.old is None)
+    if is_stated and (old is MISSING or equality_key(row.old) != equality_key(old)):
+        raise InputError(
+            f"the correction is of {_shown(row.old)}, and gold has {_shown(old)}: it was made "
+            "for another version of gold"
+        )
+    if old is MISSING:
+        return row._replace(old=pd.NA)
+    if row.op != "remove" and equality_key(row.new) == equality_key(old):
+        raise InputError(f"gold has {_shown(old)} already; leave this correction out")
+    return row._replace(op="replace" if row.op == "add" else row.op, old=old)
 
 
 def _is_absent(value: Any) -> bool:
-    return value is None or value is _NOTHING
+    return value is None or value is MISSING
 
 
 def _has(value: Any, path: str) -> str:
+    text = _shown(value)
     if isinstance(value, dict | list):
-        parts = plural(len(value), "key" if isinstance(value, dict) else "item")
-        return f"gold has {parts} at {one_line(path)}"
-    return f"gold has {_shown(value)} at {one_line(path)}"
+        text = plural(len(value), "key" if isinstance(value, dict) else "item")
+    return f"gold has {text} at {one_line(path)}"
 
 
 def _shown(value: Any) -> str:
-    return "nothing" if value is _NOTHING else one_line(canonical(value), 80)
-
-
-def _with_old(row: Correction, found: Any) -> Correction:
-    """Check the old value of a correction against gold's, and put gold's in its place."""
-    is_free = found is _NOTHING or (found != 0 and not found)  # null, or an empty text or container
-    if row.op == "add" and not is_free:
-        raise InputError(f"gold has {_shown(found)} there already; op 'replace' changes it")
-    is_stated = row.old is not pd.NA and not (row.op == "add" and row.old is None)
-    if is_stated and (found is _NOTHING or equality_key(row.old) != equality_key(found)):
-        raise InputError(
-            f"the correction is of {_shown(row.old)}, and gold has {_shown(found)}: it was made "
-            "for another version of gold"
-        )
-    if found is _NOTHING:
-        return row._replace(old=pd.NA)
-    if row.op != "remove" and equality_key(row.new) == equality_key(found):
-        raise InputError(f"gold has {_shown(found)} already; leave this correction out")
-    return row._replace(op="replace" if row.op == "add" else row.op, old=found)
+    return "nothing" if value is MISSING else one_line(canonical(value), 80)
 
 
 def patched(gold: Any, rows: Sequence[tuple[Steps, Correction]]) -> Any:
@@ -308,10 +338,14 @@ def patched(gold: Any, rows: Sequence[tuple[Steps, Correction]]) -> Any:
     Removals come last, and later items first, so that none moves the place of another. An object or
     array that is missing or null is begun by the first value that is added to it.
     """
-    removals = [row for row in rows if row[1].op == "remove"]
-    removals.sort(key=lambda row: [s if isinstance(s, int) else -1 for s in row[0]], reverse=True)
+
+    def turn(row: tuple[Steps, Correction]) -> tuple[bool, list[int]]:
+        is_removal = row[1].op == "remove"
+        indices = [-step if isinstance(step, int) else 1 for step in row[0]]
+        return is_removal, indices if is_removal else []
+
     root = {"$": deepcopy(gold)}
-    for steps, row in (*(row for row in rows if row[1].op != "remove"), *removals):
+    for steps, row in sorted(rows, key=turn):
         target: Any = root
         for step, following in pairwise(("$", *steps)):
             if _is_absent(target.get(step) if isinstance(target, dict) else target[step]):
@@ -325,51 +359,6 @@ def patched(gold: Any, rows: Sequence[tuple[Steps, Correction]]) -> Any:
         else:
             target[last] = row.new
     return root["$"]
-
-
-def _written_like(text: str, value: Any) -> str:
-    """Write JSON with the indentation of a text."""
-    indent = re.search(r"^[{[]\s*?\n( +|\t+)", text)
-    lines = json.dumps(value, ensure_ascii=False, indent=indent[1] if indent else 2)
-    return lines + "\n"
-
-
-def _is_below(path: str, place: str) -> bool:
-    """Whether a path is a place or below it."""
-    return path.startswith(place) and path[len(place) : len(place) + 1] in ("", ".", "[")
-
-
-def _moved_alternatives(ds: Dataset, applied: Sequence[Correction]) -> Iterator[str]:
-    """Name accepted alternatives whose paths would point at other items, or at none."""
-    removed = [row for row in applied if row.op == "remove"]
-    others = ds.accepted.to_dict("records") if removed else []
-    for row, other in product(removed, others):
-        moved = isinstance(row.steps[-1], int)  # the items behind it
-        array = row.path.rpartition("[")[0] + "["
-        is_hit = other["path"].startswith(array) if moved else _is_below(other["path"], row.path)
-        if other["document"] == row.document and is_hit:
-            yield (
-                f"document {row.document!r}, {one_line(row.path)}: the dataset's accepted "
-                f"alternatives have {one_line(other['path'])}, which would point elsewhere; "
-                "correct them first"
-            )
-
-
-def _copy_files(ds: Dataset, new: Path) -> None:
-    """Copy a dataset; PDFs are linked."""
-    files = [*ds.schemas["schema_path"], *ds.listing["gold_path"], *ds.listing["pdf_path"].dropna()]
-    others = (*LICENCE_FILES, *ACCEPTED_FILES)
-    files += [path for name in others if (path := ds.root / name).is_file()]
-    for path in files:
-        copied = new / path.relative_to(ds.root)
-        make_folder(copied.parent)
-        if path.suffix.lower() == ".pdf":
-            with suppress(OSError):
-                os.link(path.resolve(), copied)
-        if not copied.exists():
-            shutil.copyfile(path, copied)
-    if (ds.root / RUN_FOLDER).is_dir():
-        shutil.copytree(ds.root / RUN_FOLDER, new / RUN_FOLDER, copy_function=shutil.copyfile)
 
 
 # --- scores before and after ------------------------------------------------------------------
@@ -425,27 +414,23 @@ def effect(
     for name, frame in frames.items():
         if "run" not in frame.columns:
             raise InputError(f"{name}: summary has no column 'run'; pass the results of a batch")
-    runs = [
-        run for run in frames["before"]["run"].unique() if (frames["after"]["run"] == run).any()
-    ]
-    if not runs:
+    both = frames["before"]["run"].isin(frames["after"]["run"])
+    runs = frames["before"]["run"][both].unique()
+    if not len(runs):
         names = (", ".join(map(repr, frame["run"].unique()[:3])) for frame in frames.values())
         raise InputError("no run is in both: before has {}, after has {}".format(*names))
     parts = []
     for run in runs:
-        sides = {name: frame[frame["run"] == run] for name, frame in frames.items()}
         compared = compare_runs(
-            sides,
+            {name: frame[frame["run"] == run] for name, frame in frames.items()},
             measures=measures,
             baseline="before",
             confidence=confidence,
             resamples=resamples,
             seed=seed,
-        )
-        found = compared.differences.assign(run=run)
-        found["changed"] = found["a_higher"] + found["b_higher"]
-        renamed = {"mean_a": "before", "mean_b": "after", "b_minus_a": "difference"}
-        for name in ("low", "high"):
-            found[name] = found[name].round(12) + 0.0  # neither -0.0 nor -1e-17
-        parts.append(found.rename(columns=renamed))
-    return EFFECT.from_records(pd.concat(parts))
+        ).differences
+        parts.append(compared.assign(run=run, changed=compared["a_higher"] + compared["b_higher"]))
+    rows = pd.concat(parts)
+    rows[["low", "high"]] = rows[["low", "high"]].round(12) + 0.0  # neither -0.0 nor -1e-17
+    renamed = {"mean_a": "before", "mean_b": "after", "b_minus_a": "difference"}
+    return EFFECT.from_records(rows.rename(columns=renamed))

@@ -349,93 +349,87 @@ def _hallucinate(task: Task) -> list[Change]:
 
 _ITEMS = "items of arrays"
 
-
-class Rewrite(NamedTuple):
-    """The rewriting of one item: whether it stays, the items after it, and the recorded change."""
-
-    stays: bool
-    added: list[Any]
-    change: Change
+#: Changes the items of one array: takes the task and the places, returns changes and new items.
+_ChangeItems = Callable[[Task, list[Place]], tuple[list[Change], list[Any]]]
 
 
-#: Rewrites one item; None leaves it as it is.
-RewriteItem = Callable[[Place, random.Random, Sequence[Pool]], Rewrite | None]
+def _of_arrays(
+    name: str, meaning: str, places: str, summary: str
+) -> Callable[[_ChangeItems], _ChangeItems]:
+    """Register a corruption of the items of every array, inner arrays first."""
 
-
-def _each_array(
-    task: Task, change: Callable[[list[Place]], tuple[list[Change], list[Any]]]
-) -> list[Change]:
-    """Replace the items of every array, inner arrays first; return changes in document order."""
-    by_array = []
-    for array in reversed(task.document.arrays):
-        changes, items = change([array.item(i) for i in range(len(array.value))])
-        array.value[:] = items
-        by_array.append(changes)
-    return [change for changes in reversed(by_array) for change in changes]
-
-
-def _rewriting(places: str, summary: str) -> Callable[[RewriteItem], RewriteItem]:
-    """Register a function as the corruption that rewrites each drawn item with it."""
-
-    def register(rewrite_item: RewriteItem) -> RewriteItem:
-        def change(places: list[Place], task: Task) -> tuple[list[Change], list[Any]]:
-            changes: list[Change] = []
-            items: list[Any] = []
-            for place in places:
-                rewrite = None
-                if task.draws.hits(place.path):
-                    rewrite = rewrite_item(place, task.draws.generator(place.path), task.donors)
-                if rewrite is None or rewrite.stays:
-                    items.append(place.value)
-                if rewrite is not None:
-                    changes.append(rewrite.change)
-                    items += rewrite.added
-            return changes, items
-
+    def register(change_items: _ChangeItems) -> _ChangeItems:
         def apply(task: Task) -> list[Change]:
-            changes = _each_array(task, lambda places: change(places, task))
-            dropped = {item.place.path for item in changes if item.after is None}
-            return [item for item in changes if not item.place.is_inside(dropped)]
+            by_array = []
+            for array in reversed(task.document.arrays):
+                places = [array.item(i) for i in range(len(array.value))]
+                changes, array.value[:] = change_items(task, places)
+                by_array.append(changes)
+            in_order = [change for changes in reversed(by_array) for change in changes]
+            # a dropped item has one row, and none for what it held
+            dropped = {c.place.path for c in in_order if name == "drop_items"}
+            return [change for change in in_order if not change.place.is_inside(dropped)]
 
-        name = rewrite_item.__name__.removeprefix("_")
-        CORRUPTIONS[name] = Corruption(name, ITEM, CHANGED, places, summary, apply)
-        return rewrite_item
+        CORRUPTIONS[name] = Corruption(name, ITEM, meaning, places, summary, apply)
+        return change_items
 
     return register
 
 
-@_registered(ITEM, KEPT, _ITEMS, "items moved")
-def _shuffle_items(task: Task) -> list[Change]:
+#: Rewrites one item: the items in its place, and the recorded values before and after.
+_Rewrite = Callable[[Place, random.Random, Sequence[Pool]], tuple[list[Any], Any, Any] | None]
+
+
+def _rewriting(name: str, places: str, summary: str) -> Callable[[_Rewrite], _Rewrite]:
+    """Register a corruption that rewrites each drawn item; None leaves an item as it is."""
+
+    def register(rewrite: _Rewrite) -> _Rewrite:
+        @_of_arrays(name, CHANGED, places, summary)
+        def change_items(task: Task, places: list[Place]) -> tuple[list[Change], list[Any]]:
+            changes: list[Change] = []
+            items: list[Any] = []
+            for place in places:
+                rewritten = None
+                if task.draws.hits(place.path):
+                    rewritten = rewrite(place, task.draws.generator(place.path), task.donors)
+                new, *recorded = rewritten or ([place.value],)
+                changes += [Change(name, place, *recorded)] if recorded else []
+                items += new
+            return changes, items
+
+        return rewrite
+
+    return register
+
+
+@_of_arrays("shuffle_items", KEPT, _ITEMS, "items moved")
+def _shuffle(task: Task, places: list[Place]) -> tuple[list[Change], list[Any]]:
     """Permute the drawn items of each array so that none keeps its position."""
-
-    def move(places: list[Place]) -> tuple[list[Change], list[Any]]:
-        items = [place.value for place in places]
-        drawn = [place for place in places if task.draws.hits(place.path)]
-        if len(drawn) < _PAIR:
-            return [], items
-        order = list(drawn)
-        task.draws.generator(places[0].path).shuffle(order)
-        pairs = zip(order, order[1:] + order[:1], strict=True)
-        new = {place.key: other.value for place, other in pairs}
-        changes = [Change(task.corruption, place, place.value, new[place.key]) for place in drawn]
-        return changes, [new.get(i, item) for i, item in enumerate(items)]
-
-    return _each_array(task, move)
+    items = [place.value for place in places]
+    drawn = [place for place in places if task.draws.hits(place.path)]
+    if len(drawn) < _PAIR:
+        return [], items
+    order = list(drawn)
+    task.draws.generator(places[0].path).shuffle(order)
+    pairs = zip(order, order[1:] + order[:1], strict=True)
+    new = {place.key: other.value for place, other in pairs}
+    changes = [Change(task.corruption, place, place.value, new[place.key]) for place in drawn]
+    return changes, [new.get(i, item) for i, item in enumerate(items)]
 
 
-@_rewriting(_ITEMS, "items left out")
-def _drop_items(place: Place, *_: Any) -> Rewrite:
-    return Rewrite(False, [], Change("drop_items", place, place.value, None))
+@_rewriting("drop_items", _ITEMS, "items left out")
+def _drop(place: Place, *_: Any) -> tuple[list[Any], Any, Any]:
+    return [], place.value, None
 
 
-@_rewriting(_ITEMS, "items twice")
-def _duplicate_items(place: Place, *_: Any) -> Rewrite:
+@_rewriting("duplicate_items", _ITEMS, "items twice")
+def _duplicate(place: Place, *_: Any) -> tuple[list[Any], Any, Any]:
     twice = [place.value, copied(place.value)]
-    return Rewrite(True, twice[1:], Change("duplicate_items", place, place.value, twice))
+    return twice, place.value, twice
 
 
-@_rewriting("items of arrays that have two parts or words", "an item broken in two")
-def _split_items(place: Place, rng: random.Random, _: Sequence[Pool]) -> Rewrite | None:
+@_rewriting("split_items", "items of arrays that have two parts or words", "an item broken in two")
+def _split(place: Place, rng: random.Random, _: Any) -> tuple[list[Any], Any, Any] | None:
     """Split an item in two: a text between words, an object or array between members."""
     item = place.value
     parts: list[Any] = item.split() if isinstance(item, str) else []
@@ -446,32 +440,29 @@ def _split_items(place: Place, rng: random.Random, _: Sequence[Pool]) -> Rewrite
     cut = rng.randrange(1, len(parts))
     halves = parts[:cut], parts[cut:]
     new = [" ".join(half) if isinstance(item, str) else type(item)(half) for half in halves]
-    return Rewrite(False, new, Change("split_items", place, item, new))
+    return new, item, new
 
 
-@_registered(
-    ITEM,
+@_of_arrays(
+    "merge_items",
     CHANGED,
     "items of arrays with a next one of the same type",
     "an item run together with the next",
 )
-def _merge_items(task: Task) -> list[Change]:
-    def merge(places: list[Place]) -> tuple[list[Change], list[Any]]:
-        changes: list[Change] = []
-        items: list[Any] = []
-        joins = False
-        for place in places:
-            both = _merged(items[-1], place.value) if joins else None
-            if both is None:
-                items.append(place.value)
-            else:
-                before = [items[-1], place.value]
-                changes.append(Change(task.corruption, places[place.key - 1], before, both))
-                items[-1] = both
-            joins = task.draws.hits(place.path)
-        return changes, items
-
-    return _each_array(task, merge)
+def _merge(task: Task, places: list[Place]) -> tuple[list[Change], list[Any]]:
+    changes: list[Change] = []
+    items: list[Any] = []
+    joins = False
+    for place in places:
+        both = _merged(items[-1], place.value) if joins else None
+        if both is None:
+            items.append(place.value)
+        else:
+            before = [items[-1], place.value]
+            changes.append(Change(task.corruption, places[place.key - 1], before, both))
+            items[-1] = both
+        joins = task.draws.hits(place.path)
+    return changes, items
 
 
 def _merged(first: Any, second: Any) -> Any:
@@ -491,13 +482,15 @@ def _merged(first: Any, second: Any) -> Any:
 
 
 @_rewriting(
+    "spurious_items",
     "items of arrays for which another document has other items",
     "an item of another document after it",
 )
-def _spurious_items(place: Place, rng: random.Random, donors: Sequence[Pool]) -> Rewrite | None:
+def _spurious(
+    place: Place, rng: random.Random, donors: Sequence[Pool]
+) -> tuple[list[Any], Any, Any] | None:
     new = borrowed(donors, place.node.field, place.box, rng)
-    change = Change("spurious_items", place, None, new)
-    return None if new is MISSING else Rewrite(True, [new], change)
+    return None if new is MISSING else ([place.value, new], None, new)
 
 
 # --- structure --------------------------------------------------------------------------------

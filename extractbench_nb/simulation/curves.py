@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -42,125 +41,10 @@ from extractbench_nb.stats import Drawing, mean_intervals
 from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.support.wording import fitted
 
-# --- metrics and profiles ---------------------------------------------------------------------
-
-_SCALARS = frozenset({"string", "number", "integer", "boolean"})
-
-
-@dataclass(frozen=True, eq=False)
-class _Subject:
-    """A profile, or a metric under a profile.
-
-    `declared` is the metric's ``evaluation_config`` as the user wrote it, for plain values.
-    """
-
-    metric: str | None
-    profile: Profile
-    config: NodeConfig | None = None
-    declared: Any = None
-
-    def schema(self, source: Any) -> Schema:
-        """Read a schema, and set the metric on the fields it applies to."""
-        schema = parse_schema(source)
-        if self.config is None:
-            return schema
-        types = _SCALARS | {"array"}  # those that all metrics of the config apply to
-        for spec in self.config.metrics:
-            applies_to = set(REGISTRY.get(spec.metric_id).applies_to) - {"any"} or set(_SCALARS)
-            types &= applies_to | ({"integer"} if "number" in applies_to else set())
-        return replace(schema, root=_with_metric(schema.root, self.config, types))
-
-
-def subjects(wanted: Any, profile: str | Profile) -> list[_Subject]:
-    """Read the metrics and profiles to try."""
-    several = isinstance(wanted, Sequence) and not isinstance(wanted, str)
-    rules = Profile.named(profile)
-    tried = [_subject(item, rules) for item in (wanted if several else [wanted])]
-    if not tried:
-        raise InputError("metric_or_profile is empty; expected a metric, a profile, or several")
-    labels = [(subject.metric, subject.profile.name) for subject in tried]
-    twice = [label for label in labels if labels.count(label) > 1]
-    if twice:
-        raise InputError(f"metric_or_profile holds {twice[0][0] or twice[0][1]!r} twice")
-    return tried
-
-
-def _subject(subject: Any, rules: Profile) -> _Subject:
-    if isinstance(subject, Profile) or (isinstance(subject, str) and subject in PROFILES):
-        return _Subject(None, Profile.named(subject))
-    if isinstance(subject, Mapping):
-        config = parse_config(dict(subject), "/evaluation_config", REGISTRY)
-        assert config is not None  # noqa: S101 - only null has no config
-        names = []
-        for spec in config.metrics:
-            params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())
-            names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
-        return _Subject(" + ".join(names), rules, config, dict(subject))
-    name = REGISTRY.config_of(subject)
-    if not isinstance(name, str) or name not in {*PRESETS, *REGISTRY.entries}:
-        known = {*PRESETS, *REGISTRY.entries, *PROFILES}
-        raise ConfigError(None, f"unknown metric or profile {name!r}; {nearest(name, known)}")
-    return _Subject(name, rules, parse_config(name, "/evaluation_config", REGISTRY), name)
-
-
-def _with_metric(node: Node, config: NodeConfig, types: frozenset[str]) -> Node:
-    """Return a node whose fields have the metric; skipped fields stay skipped."""
-    if node.config is not None and node.config.skip:
-        return node
-    own_config = node.config
-    if _is_meant(node, types):
-        own_config = replace(config, weight=node.weight)
-    elif node.kind == "union" and "array" not in types:
-        own_config = None  # its branches have their own
-    return replace(
-        node,
-        config=own_config,
-        loaded=None,
-        loader=lambda: node.children.mapped(lambda child: _with_metric(child, config, types)),
-        choices={},
-    )
-
-
-def _is_meant(node: Node, kinds: frozenset[str]) -> bool:
-    if node.kind == "array":
-        return "array" in kinds
-    if node.kind != "scalar":
-        return False
-    if node.label.startswith("integer"):
-        return "integer" in kinds
-    return bool(node.types) and node.types - {"null"} <= kinds
-
-
-# --- settings and results -----------------------------------------------------------------------
-
+RATES = (0.0, 0.1, 0.3, 0.6, 1.0)
+_PAIR, _RESAMPLES, _WIDEST = 2, 1999, 120
 #: Entries of the summary that can be the score of a profile.
 _MEASURES = ("pass_rate", "overall_score", "field_score", "pass_rate_judged", "gold_coverage")
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """The options of `sensitivity`."""
-
-    subjects: Sequence[_Subject]
-    rates: Sequence[float]
-    measure: str
-    strength: float
-    repeats: int
-    judge: str | Judge
-    seed: int
-
-    def __post_init__(self) -> None:
-        """Check that the values are in range."""
-        if not self.rates:
-            raise InputError("rates is empty; expected numbers from 0 to 1")
-        for rate in self.rates:
-            check_share("rate", rate)
-        check_share("strength", self.strength, above=0)
-        if type(self.repeats) is not int or self.repeats < 1:
-            raise InputError(f"repeats={self.repeats!r}; expected 1 or more")
-        if self.measure not in _MEASURES:
-            raise InputError(f"measure={self.measure!r}; {nearest(self.measure, _MEASURES)}")
-
 
 SENSITIVITY_COLUMNS = FrameSpec(
     "sensitivity",
@@ -203,246 +87,25 @@ class _Reading(NamedTuple):
     corrupted: Any = None
 
 
+class _Settings(NamedTuple):
+    """The options that evaluations need; the corruptions of values and documents too."""
+
+    subjects: Sequence[_Subject]
+    rates: Sequence[float]
+    measure: str
+    strength: float
+    repeats: int
+    judge: str | Judge
+    seed: int
+
+    def copies(self) -> Iterator[tuple[float, int]]:
+        """Yield rate and number of each corrupted copy; rate 0 needs one copy."""
+        for rate in self.rates:
+            yield from ((rate, repeat) for repeat in range(self.repeats if rate else 1))
+
+
 #: Readings with the subject and the rate that they are of.
-_Readings: TypeAlias = Iterator[tuple[_Subject, float, _Reading]]
-
-
-def _by_path(fields: pd.DataFrame) -> pd.DataFrame:
-    """Summarise the rows of each field: mean score, and whether all metrics pass."""
-    passed = fields["passed"].fillna(value=False).astype(float)
-    rows = fields[["path", "score"]].assign(passed=passed)
-    return rows.groupby("path", sort=False).agg({"score": "mean", "passed": "min"})
-
-
-def _table(
-    readings: Mapping[tuple[_Subject, Corruption, float], Sequence[_Reading]],
-    measure: str,
-    drawing: Drawing,
-) -> pd.DataFrame:
-    """Return one row per key; repeats are averaged first, then documents or values."""
-    rows, samples = [], []
-    for (subject, corruption, rate), group in readings.items():
-        units = defaultdict(list)
-        for reading in group:
-            units[reading.unit].append(reading)
-        of_units = [[r.score for r in unit if r.score is not None] for unit in units.values()]
-        sample = np.array([fmean(scores) for scores in of_units if scores], dtype=np.float64)
-        examples = (r for r in group if r.score is not None and r.changed)
-        lowest = min(examples, key=lambda r: r.score or 0.0, default=_Reading("", None, 0, 0))
-        samples.append(sample)
-        rows.append(
-            {
-                "metric": subject.metric,
-                "profile": subject.profile.name,
-                "measure": measure if subject.config is None else "field mean",
-                "corruption": corruption.name,
-                "meaning": corruption.meaning,
-                "rate": rate,
-                "n": len(units),
-                "changed": _over_units(units, "changed"),
-                "score": float(sample.mean()) if len(sample) else None,
-                "lowest": min((score for scores in of_units for score in scores), default=None),
-                "pass_rate": _over_units(units, "passed"),
-                "errors": sum(reading.errors for reading in group),
-                **{name: getattr(lowest, name) for name in _Reading._fields[-4:]},
-            }
-        )
-    for row, (low, high, method) in zip(rows, mean_intervals(samples, drawing), strict=True):
-        row |= {"low": low, "high": high, "interval": "none" if low is None else method}
-    return SENSITIVITY_COLUMNS.from_records(rows)
-
-
-def _over_units(units: Mapping[str, list[_Reading]], name: str) -> float | None:
-    means = [fmean(getattr(reading, name) for reading in unit) for unit in units.values()]
-    return fmean(means) if means else None
-
-
-# --- plain values -----------------------------------------------------------------------------
-
-#: Strength with which values are tried at rate 0, to see whether they can be corrupted.
-_SOME = 0.5
-_WIDEST = 120
-
-
-#: The unit, gold, and gold as it is corrupted.
-_Case: TypeAlias = tuple[str, Any, Any]
-
-
-def _distinct_values(values: Iterable[Any]) -> list[Any]:
-    present = [v.item() if hasattr(v, "item") else v for v in values]
-    present = [v for v in present if v is not None and v is not pd.NA and v == v]  # noqa: PLR0124
-    for value in present:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise InputError(
-                f"data holds {fitted(repr(value), _WIDEST)}; expected texts and numbers, "
-                "(schema, gold) pairs or a dataset"
-            )
-        if not isinstance(value, str) and abs(value) > LARGEST:
-            raise InputError(f"data holds {value!r}; expected numbers up to {LARGEST:g}")
-    distinct = list({(kind_of(v), v): v for v in present if v != ""}.values())
-    if not distinct:
-        raise InputError("data holds no text and no number to corrupt")
-    return distinct
-
-
-def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Settings) -> _Readings:
-    """Corrupt and evaluate texts and numbers at all rates."""
-    for rate in settings.rates:
-        cases: list[_Case] = []
-        for gold in golds:
-            unit = f"{settings.seed}/{corruption.name}/{gold!r}"
-            for repeat in range(settings.repeats if rate else 1):
-                corrupted = corrupt(corruption.name, gold, rate or _SOME, f"{unit}/{repeat}")
-                if corrupted is not None:
-                    cases.append((unit, gold, corrupted if rate else gold))
-        for subject in settings.subjects if cases else ():
-            for reading in _scored(subject, cases, settings):
-                yield subject, rate, reading
-
-
-def _scored(subject: _Subject, cases: list[_Case], settings: _Settings) -> Iterator[_Reading]:
-    """Evaluate all cases as the properties of one object."""
-    config = {} if subject.declared is None else {"evaluation_config": subject.declared}
-    nodes = {str(n): {"type": kind_of(gold), **config} for n, (_, gold, _) in enumerate(cases)}
-    schema = {"type": "object", "properties": nodes}
-    _, golds, made = zip(*cases, strict=True)
-    gold, predicted = (dict(zip(nodes, values, strict=True)) for values in (golds, made))
-    ev = evaluate(schema, gold, predicted, judge=settings.judge, profile=subject.profile)
-    rows = _by_path(ev.fields)
-    if len(rows) != len(cases):
-        raise InputError(
-            f"{subject.metric!r} scored {len(rows)} of {len(cases)} values; expected a metric for "
-            "single values"
-        )
-    for case, score, passed in zip(cases, rows["score"], rows["passed"], strict=True):
-        unit, gold, corrupted = case
-        known = None if pd.isna(score) else float(score)
-        reading = _Reading(unit, known, passed, int(known is None))
-        if corrupted is not gold:
-            reading = reading._replace(changed=1, gold=gold, corrupted=corrupted)
-        yield reading
-
-
-# --- documents --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Document:
-    """A gold document, its schema as declared and under each subject, and documents to borrow from.
-
-    `uncorrupted` holds the results of gold against itself.
-    """
-
-    name: str
-    gold: Any
-    declared: Schema
-    schemas: Mapping[_Subject, Schema]
-    donors: Sequence[Pool]
-    uncorrupted: dict[_Subject, _Reading | None] = field(default_factory=dict)
-
-
-def _read_documents(
-    sources: Iterable[tuple[str, Any, Any]], tried: Sequence[_Subject]
-) -> list[_Document]:
-    """Read documents; those with the same schema lend values to each other."""
-    schemas: dict[str, Schema] = {}
-    golds: dict[str, Any] = {}
-    keys: dict[str, str] = {}
-    for name, source, gold in sources:
-        schema = parse_schema(source)
-        keys[name], golds[name] = canonical(schema.document), copied(gold)
-        schemas.setdefault(keys[name], schema)
-        with _naming(name):
-            refuse_non_json(golds[name])
-    read = {
-        key: {subject: subject.schema(schema) for subject in tried}
-        for key, schema in schemas.items()
-    }
-    pools = {name: pool_of(schemas[keys[name]].root, gold) for name, gold in golds.items()}
-    documents = []
-    for name, gold in golds.items():
-        key = keys[name]
-        donors = [pools[other] for other in golds if other != name and keys[other] == key]
-        documents.append(_Document(name, gold, schemas[key], read[key], donors))
-    return documents
-
-
-@contextmanager
-def _naming(document: str) -> Iterator[None]:
-    """Add the document's name to errors."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"document {document!r}: {error}") from None
-
-
-def _document_readings(
-    document: _Document, corruption: Corruption, settings: _Settings
-) -> _Readings:
-    """Corrupt and evaluate one document at all rates."""
-
-    def corrupted(rate: float, repeat: int = 0) -> tuple[Any, list[Change]]:
-        copy = Document(document.declared.root, document.gold)
-        seed = f"{settings.seed}\x1f{document.name}\x1f{repeat}"
-        how = settings.strength, document.donors
-        changes = corrupt_one_way(copy, corruption, rate, seed, *how)
-        return copy.value, changes
-
-    if not corrupted(1.0)[1]:
-        return
-    for rate in settings.rates:
-        for repeat in range(settings.repeats if rate else 1):
-            made, changes = corrupted(rate, repeat)
-            for subject in settings.subjects:
-                if not changes and subject in document.uncorrupted:
-                    reading = document.uncorrupted[subject]
-                else:
-                    reading = _evaluated(document, made, subject, settings)
-                if not changes:
-                    document.uncorrupted[subject] = reading
-                elif reading is not None:
-                    _, place, before, after = changes[0]
-                    reading = reading._replace(
-                        changed=len(changes),
-                        document=document.name,
-                        path=place.path,
-                        gold=before,
-                        corrupted=after,
-                    )
-                if reading is not None:
-                    yield subject, rate, reading
-
-
-def _evaluated(
-    document: _Document, predicted: Any, subject: _Subject, settings: _Settings
-) -> _Reading | None:
-    """Return a profile's measure or a metric's mean over its fields; None if it has no fields."""
-    # a text is quoted, as a document that is a text would be read as JSON
-    sides = [json.dumps(v) if isinstance(v, str) else v for v in (document.gold, predicted)]
-    schema = document.schemas[subject]
-    with _naming(document.name):
-        ev = evaluate(schema, *sides, judge=settings.judge, profile=subject.profile)
-    if subject.config is None:
-        summary = ev.summary
-        value = float(summary[settings.measure])
-        score = None if np.isnan(value) else value
-        errors = int(summary["judge_errors"])
-        return _Reading(document.name, score, float(summary["pass_rate"]), errors)
-    fields = ev.fields
-    metrics = [spec.metric_id for spec in subject.config.metrics]
-    rows = _by_path(fields[fields["metric"].isin(metrics)])
-    if rows.empty:
-        return None
-    scores = rows["score"].dropna()
-    mean = float(scores.mean()) if len(scores) else None
-    return _Reading(document.name, mean, float(rows["passed"].mean()), len(rows) - len(scores))
-
-
-# --- sensitivity ------------------------------------------------------------------------------
-
-RATES = (0.0, 0.1, 0.3, 0.6, 1.0)
-
-_PAIR, _RESAMPLES = 2, 1999
+_Readings = Iterator[tuple["_Subject", float, _Reading]]
 
 
 def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
@@ -550,16 +213,30 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     several: object = rates
     if isinstance(several, str) or not isinstance(several, Iterable):
         raise InputError(f"rates={rates!r}; expected a list of numbers from 0 to 1")
-    settings = _Settings(tried, list(dict.fromkeys(rates)), measure, strength, repeats, judge, seed)
+    if not (wanted := list(dict.fromkeys(rates))):
+        raise InputError("rates is empty; expected numbers from 0 to 1")
+    for rate in wanted:
+        check_share("rate", rate)
+    check_share("strength", strength, above=0)
+    if type(repeats) is not int or repeats < 1:
+        raise InputError(f"repeats={repeats!r}; expected 1 or more")
+    if measure not in _MEASURES:
+        raise InputError(f"measure={measure!r}; {nearest(measure, _MEASURES)}")
+    settings = _Settings(tried, wanted, measure, strength, repeats, judge, seed)
     drawing = Drawing(confidence, _RESAMPLES, seed)
-    material = _material(data, documents, tried)
-    of_documents = isinstance(material[0], _Document)
-    what = _corruptions(corruption, None if of_documents else {kind_of(v) for v in material})
+    sources = _sources(data, documents)
+    material: Sequence[Any]
+    read: Callable[..., _Readings]
+    if isinstance(sources, list):
+        material, read = [_distinct_values(sources)], _value_readings
+        what = _for_values(corruption, {kind_of(value) for value in material[0]})
+    else:
+        material, read = _read_documents(sources, tried), _document_readings
+        what = list(CORRUPTIONS.values()) if corruption is None else chosen(corruption)
     readings: dict[tuple[_Subject, Corruption, float], list[_Reading]] = {
-        (subject, one, rate): [] for subject in tried for one in what for rate in settings.rates
+        (subject, one, rate): [] for subject in tried for one in what for rate in wanted
     }
-    read: Callable[..., _Readings] = _document_readings if of_documents else _value_readings
-    steps = [(one, part) for one in what for part in (material if of_documents else [material])]
+    steps = [(one, part) for one in what for part in material]
     for one, part in progress_bar(steps, shown=progress, desc="corrupting"):
         for subject, rate, reading in read(part, one, settings):
             readings[subject, one, rate].append(reading)
@@ -572,25 +249,10 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     return table
 
 
-def _corruptions(wanted: Any, present: set[str | None] | None) -> list[Corruption]:
-    """Return the corruptions to try; of plain values those for the kinds that are present."""
-    corruptions = list(CORRUPTIONS.values()) if wanted is None else chosen(wanted)
-    if present is None:
-        return corruptions
-    for corruption in corruptions if wanted is not None else ():
-        if not kinds(corruption.name):
-            known = [name for name in CORRUPTIONS if kinds(name)]
-            raise InputError(
-                f"corruption {corruption.name!r} is for documents, and the data are plain "
-                f"values; {nearest(corruption.name, known)}"
-            )
-    return [c for c in corruptions if present & set(kinds(c.name))]
-
-
-def _material(
-    data: Any, documents: Iterable[str] | None, tried: Sequence[_Subject]
-) -> list[_Document] | list[Any]:
-    """Return the documents, or the plain values, that the data are."""
+def _sources(
+    data: Any, documents: Iterable[str] | None
+) -> list[Any] | Iterator[tuple[str, Any, Any]]:
+    """Return name, schema and gold of each document, or a list of plain values."""
     if callable(getattr(data, "gold", None)) and callable(getattr(data, "schema", None)):
         frame = data.listing if hasattr(data, "listing") else data.documents
         schema_of: Mapping[str, str] = dict(zip(frame["document"], frame["schema"], strict=True))
@@ -600,9 +262,7 @@ def _material(
                 raise InputError(f"documents hold {name!r}; {nearest(name, schema_of)}")
         if not names:
             raise InputError("documents: none are left; expected one or more")
-        return _read_documents(
-            ((name, data.schema(schema_of[name]), data.gold(name)) for name in names), tried
-        )
+        return ((name, data.schema(schema_of[name]), data.gold(name)) for name in names)
     if documents is not None:
         raise InputError("documents= needs a dataset, and data is not one")
     single = isinstance(as_pandas(data), str | bytes | Mapping | Schema | pd.DataFrame | type)
@@ -616,7 +276,317 @@ def _material(
         raise InputError("data is one (schema, gold) pair; put the pair in a list")
     if items and all(isinstance(item, tuple) and len(item) == _PAIR for item in items):
         pairs = enumerate(items)
-        return _read_documents(
-            ((str(i), schema, read_document(gold, "gold")) for i, (schema, gold) in pairs), tried
+        return ((str(i), schema, read_document(gold, "gold")) for i, (schema, gold) in pairs)
+    return items
+
+
+def _table(
+    readings: Mapping[tuple[_Subject, Corruption, float], Sequence[_Reading]],
+    measure: str,
+    drawing: Drawing,
+) -> pd.DataFrame:
+    """Return one row per key; repeats are averaged first, then documents or values."""
+    rows, samples = [], []
+    for (subject, corruption, rate), group in readings.items():
+        units = defaultdict(list)
+        for reading in group:
+            units[reading.unit].append(reading)
+        scores_of_units = [[r.score for r in u if r.score is not None] for u in units.values()]
+        sample = np.array([fmean(scores) for scores in scores_of_units if scores], dtype=np.float64)
+        examples = (r for r in group if r.score is not None and r.changed)
+        lowest = min(examples, key=lambda r: r.score or 0.0, default=_Reading("", None, 0, 0))
+        samples.append(sample)
+        rows.append(
+            {
+                "metric": subject.metric,
+                "profile": subject.profile.name,
+                "measure": measure if subject.config is None else "field mean",
+                "corruption": corruption.name,
+                "meaning": corruption.meaning,
+                "rate": rate,
+                "n": len(units),
+                "changed": _mean_of_means([[r.changed for r in unit] for unit in units.values()]),
+                "score": float(sample.mean()) if len(sample) else None,
+                "lowest": min((s for scores in scores_of_units for s in scores), default=None),
+                "pass_rate": _mean_of_means([[r.passed for r in unit] for unit in units.values()]),
+                "errors": sum(reading.errors for reading in group),
+                **{name: getattr(lowest, name) for name in _Reading._fields[-4:]},
+            }
         )
-    return _distinct_values(items)
+    for row, (low, high, method) in zip(rows, mean_intervals(samples, drawing), strict=True):
+        row |= {"low": low, "high": high, "interval": "none" if low is None else method}
+    return SENSITIVITY_COLUMNS.from_records(rows)
+
+
+def _mean_of_means(units: Sequence[Sequence[float]]) -> float | None:
+    return fmean(map(fmean, units)) if units else None
+
+
+def _by_path(fields: pd.DataFrame) -> pd.DataFrame:
+    """Summarise the rows of each field: mean score, and whether all metrics pass."""
+    passed = fields["passed"].fillna(value=False).astype(float)
+    rows = fields[["path", "score"]].assign(passed=passed)
+    return rows.groupby("path", sort=False).agg({"score": "mean", "passed": "min"})
+
+
+# --- metrics and profiles ---------------------------------------------------------------------
+
+_SCALARS = frozenset({"string", "number", "integer", "boolean"})
+
+
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """A profile, or a metric under a profile.
+
+    `declared` is the metric's ``evaluation_config`` as the user wrote it, for plain values.
+    """
+
+    metric: str | None
+    profile: Profile
+    config: NodeConfig | None = None
+    declared: Any = None
+
+    def schema(self, source: Any) -> Schema:
+        """Read a schema, and set the metric on the fields it applies to."""
+        schema = parse_schema(source)
+        if self.config is None:
+            return schema
+        types = _SCALARS | {"array"}  # those that all metrics of the config apply to
+        for spec in self.config.metrics:
+            applies_to = set(REGISTRY.get(spec.metric_id).applies_to) - {"any"} or set(_SCALARS)
+            types &= applies_to | ({"integer"} if "number" in applies_to else set())
+        return replace(schema, root=_with_metric(schema.root, self.config, types))
+
+
+def subjects(wanted: Any, profile: str | Profile) -> list[_Subject]:
+    """Read the metrics and profiles to try."""
+    several = isinstance(wanted, Sequence) and not isinstance(wanted, str)
+    rules = Profile.named(profile)
+    tried = [_subject(item, rules) for item in (wanted if several else [wanted])]
+    if not tried:
+        raise InputError("metric_or_profile is empty; expected a metric, a profile, or several")
+    labels = [(subject.metric, subject.profile.name) for subject in tried]
+    twice = [label for label in labels if labels.count(label) > 1]
+    if twice:
+        raise InputError(f"metric_or_profile holds {twice[0][0] or twice[0][1]!r} twice")
+    return tried
+
+
+def _subject(subject: Any, rules: Profile) -> _Subject:
+    if isinstance(subject, Profile) or (isinstance(subject, str) and subject in PROFILES):
+        return _Subject(None, Profile.named(subject))
+    if isinstance(subject, Mapping):
+        config = parse_config(dict(subject), "/evaluation_config", REGISTRY)
+        assert config is not None  # noqa: S101 - only null has no config
+        names = []
+        for spec in config.metrics:
+            params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())
+            names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
+        return _Subject(" + ".join(names), rules, config, dict(subject))
+    name = REGISTRY.config_of(subject)
+    if not isinstance(name, str) or name not in {*PRESETS, *REGISTRY.entries}:
+        known = {*PRESETS, *REGISTRY.entries, *PROFILES}
+        raise ConfigError(None, f"unknown metric or profile {name!r}; {nearest(name, known)}")
+    return _Subject(name, rules, parse_config(name, "/evaluation_config", REGISTRY), name)
+
+
+def _with_metric(node: Node, config: NodeConfig, types: frozenset[str]) -> Node:
+    """Return a node whose fields have the metric; skipped fields stay skipped."""
+    if node.config is not None and node.config.skip:
+        return node
+    own_config = node.config
+    if _is_meant(node, types):
+        own_config = replace(config, weight=node.weight)
+    elif node.kind == "union" and "array" not in types:
+        own_config = None  # its branches have their own
+    return replace(
+        node,
+        config=own_config,
+        loaded=None,
+        loader=lambda: node.children.mapped(lambda child: _with_metric(child, config, types)),
+        choices={},
+    )
+
+
+def _is_meant(node: Node, kinds: frozenset[str]) -> bool:
+    if node.kind == "array":
+        return "array" in kinds
+    if node.kind != "scalar":
+        return False
+    if node.label.startswith("integer"):
+        return "integer" in kinds
+    return bool(node.types) and node.types - {"null"} <= kinds
+
+
+# --- plain values -----------------------------------------------------------------------------
+
+#: Strength with which values are tried at rate 0, to see whether they can be corrupted.
+_SOME = 0.5
+
+
+def _for_values(wanted: Any, present: set[str | None]) -> list[Corruption]:
+    """Return the corruptions to try on plain values of the kinds that are present."""
+    corruptions = list(CORRUPTIONS.values()) if wanted is None else chosen(wanted)
+    for corruption in corruptions if wanted is not None else ():
+        if not kinds(corruption.name):
+            known = [name for name in CORRUPTIONS if kinds(name)]
+            raise InputError(
+                f"corruption {corruption.name!r} is for documents, and the data are plain "
+                f"values; {nearest(corruption.name, known)}"
+            )
+    return [c for c in corruptions if present & set(kinds(c.name))]
+
+
+def _distinct_values(values: Iterable[Any]) -> list[Any]:
+    present = [v.item() if hasattr(v, "item") else v for v in values]
+    present = [v for v in present if v is not None and v is not pd.NA and v == v]  # noqa: PLR0124
+    for value in present:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise InputError(
+                f"data holds {fitted(repr(value), _WIDEST)}; expected texts and numbers, "
+                "(schema, gold) pairs or a dataset"
+            )
+        if not isinstance(value, str) and abs(value) > LARGEST:
+            raise InputError(f"data holds {value!r}; expected numbers up to {LARGEST:g}")
+    distinct = list({(kind_of(v), v): v for v in present if v != ""}.values())
+    if not distinct:
+        raise InputError("data holds no text and no number to corrupt")
+    return distinct
+
+
+def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Settings) -> _Readings:
+    """Corrupt texts and numbers, and evaluate all of one rate as the properties of one object."""
+    cases: dict[float, list[tuple[str, Any, Any]]] = {rate: [] for rate in settings.rates}
+    for gold in golds:
+        unit = f"{settings.seed}/{corruption.name}/{gold!r}"
+        for rate, repeat in settings.copies():
+            corrupted = corrupt(corruption.name, gold, rate or _SOME, f"{unit}/{repeat}")
+            if corrupted is not None:
+                cases[rate].append((unit, gold, corrupted if rate else gold))
+    for rate, of_rate in cases.items():
+        names = [str(number) for number in range(len(of_rate))]
+        gold = {name: case[1] for name, case in zip(names, of_rate, strict=True)}
+        predicted = {name: case[2] for name, case in zip(names, of_rate, strict=True)}
+        for subject in settings.subjects if of_rate else ():
+            config = {} if subject.declared is None else {"evaluation_config": subject.declared}
+            nodes = {name: {"type": kind_of(value), **config} for name, value in gold.items()}
+            schema = {"type": "object", "properties": nodes}
+            ev = evaluate(schema, gold, predicted, judge=settings.judge, profile=subject.profile)
+            rows = _by_path(ev.fields)
+            if len(rows) != len(of_rate):
+                raise InputError(
+                    f"{subject.metric!r} scored {len(rows)} of {len(of_rate)} values; expected a "
+                    "metric for single values"
+                )
+            for case, score, passed in zip(of_rate, rows["score"], rows["passed"], strict=True):
+                unit, value, corrupted = case
+                known = None if pd.isna(score) else float(score)
+                reading = _Reading(unit, known, passed, int(known is None))
+                if corrupted is not value:
+                    reading = reading._replace(changed=1, gold=value, corrupted=corrupted)
+                yield subject, rate, reading
+
+
+# --- documents --------------------------------------------------------------------------------
+
+
+class _Document(NamedTuple):
+    """A gold document, its schema as declared and under each subject, and documents to borrow from.
+
+    `uncorrupted` holds the results of gold against itself.
+    """
+
+    name: str
+    gold: Any
+    declared: Schema
+    schemas: Mapping[_Subject, Schema]
+    donors: Sequence[Pool]
+    uncorrupted: dict[_Subject, _Reading | None]
+
+
+def _read_documents(
+    sources: Iterable[tuple[str, Any, Any]], tried: Sequence[_Subject]
+) -> list[_Document]:
+    """Read documents; those with the same schema lend values to each other."""
+    schemas: dict[str, Schema] = {}
+    golds: dict[str, tuple[str, Any]] = {}
+    for name, source, gold in sources:
+        schema = parse_schema(source)
+        key = canonical(schema.document)
+        schemas.setdefault(key, schema)
+        golds[name] = key, copied(gold)
+        try:
+            refuse_non_json(golds[name][1])
+        except InputError as error:
+            raise InputError(f"document {name!r}: {error}") from None
+    read = {key: {s: s.schema(schema) for s in tried} for key, schema in schemas.items()}
+    pools = {name: pool_of(schemas[key].root, gold) for name, (key, gold) in golds.items()}
+    documents = []
+    for name, (key, gold) in golds.items():
+        donors = [pools[n] for n, (other, _) in golds.items() if n != name and other == key]
+        documents.append(_Document(name, gold, schemas[key], read[key], donors, {}))
+    return documents
+
+
+def _document_readings(
+    document: _Document, corruption: Corruption, settings: _Settings
+) -> _Readings:
+    """Corrupt and evaluate one document at all rates."""
+
+    def corrupted(rate: float, repeat: int) -> tuple[Any, list[Change]]:
+        copy = Document(document.declared.root, document.gold)
+        seed = f"{settings.seed}\x1f{document.name}\x1f{repeat}"
+        how = settings.strength, document.donors
+        changes = corrupt_one_way(copy, corruption, rate, seed, *how)
+        return copy.value, changes
+
+    if not corrupted(1.0, 0)[1]:
+        return
+    for rate, repeat in settings.copies():
+        predicted, changes = corrupted(rate, repeat)
+        for subject in settings.subjects:
+            if changes:
+                _, place, before, after = changes[0]
+                reading = _evaluated(document, predicted, subject, settings)
+                if reading is not None:
+                    reading = reading._replace(
+                        changed=len(changes),
+                        document=document.name,
+                        path=place.path,
+                        gold=before,
+                        corrupted=after,
+                    )
+            else:
+                if subject not in document.uncorrupted:
+                    gold = _evaluated(document, predicted, subject, settings)
+                    document.uncorrupted[subject] = gold
+                reading = document.uncorrupted[subject]
+            if reading is not None:
+                yield subject, rate, reading
+
+
+def _evaluated(
+    document: _Document, predicted: Any, subject: _Subject, settings: _Settings
+) -> _Reading | None:
+    """Return a profile's measure or a metric's mean over its fields; None if it has no fields."""
+    # a text is quoted, as a document that is a text would be read as JSON
+    sides = [json.dumps(v) if isinstance(v, str) else v for v in (document.gold, predicted)]
+    schema = document.schemas[subject]
+    try:
+        ev = evaluate(schema, *sides, judge=settings.judge, profile=subject.profile)
+    except InputError as error:
+        raise InputError(f"document {document.name!r}: {error}") from None
+    if subject.config is None:
+        summary = ev.summary
+        value = float(summary[settings.measure])
+        score = None if np.isnan(value) else value
+        errors = int(summary["judge_errors"])
+        return _Reading(document.name, score, float(summary["pass_rate"]), errors)
+    fields = ev.fields
+    metrics = [spec.metric_id for spec in subject.config.metrics]
+    rows = _by_path(fields[fields["metric"].isin(metrics)])
+    if rows.empty:
+        return None
+    scores = rows["score"].dropna()
+    mean = float(scores.mean()) if len(scores) else None
+    return _Reading(document.name, mean, float(rows["passed"].mean()), len(rows) - len(scores))

@@ -22,7 +22,6 @@ from extractbench_nb.gold import (
     cell_value,
     conflicting,
     corrections,
-    identity,
 )
 from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.support.wording import one_line, plural, value_text
@@ -184,7 +183,7 @@ class Edits:
             checked = Correction(*next(corrections(row).itertuples(index=False)))
         except InputError as error:
             return str(error)
-        other = conflicting(checked, {identity(row): row.path for row in self.rows.values()})
+        other = conflicting(checked, {row.identity: row.path for row in self.rows.values()})
         if other is not None:
             return f"There is a correction of {one_line(other)}; undo it first."
         self.rows[place.path] = checked
