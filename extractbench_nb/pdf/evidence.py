@@ -14,9 +14,11 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.values import member
 from extractbench_nb.errors import InputError, MissingPdfError
+from extractbench_nb.pdf.figures import shape_of
 from extractbench_nb.pdf.page_images import HasPdfs, lines_of, pdf_of
-from extractbench_nb.pdf.page_text import PdfText, index_of, shape_of
+from extractbench_nb.pdf.page_text import PdfText, index_of
 from extractbench_nb.pdf.search import (
+    INEXACT,
     UNSPACED,
     WRITTEN,
     Hit,
@@ -30,17 +32,9 @@ from extractbench_nb.pdf.search import (
 from extractbench_nb.support.folding import is_placeholder
 from extractbench_nb.support.token_counts import gpt2
 
-#: Words, numbers and dates of a document of some twenty pages; shorter ones count as that long.
+#: A document of some twenty pages; shorter ones count as that long.
 _WORDS, _NUMBERS, _DATES = 10_000, 1_000, 10
-_YEARS_IN_USE, _MONTHS, _DAYS = 20, 12, 365
-_YEARS_OF_DATES = 10
-#: Weight of the tokens after the rarest one, because words do not occur independently.
-_FOLLOWING = 0.5
-_BYTES, _RANK_OF_BYTE = 256, 100
-_HARMONIC = math.log(50_000) + 0.5772
-#: Chinese characters carry some 9.6 bits each.
-_NATS_OF_CHARACTER = 6.6
-_LONGEST = 400
+_YEARS_IN_USE = 20
 
 
 def specificity(value: str | float, index: PdfText) -> float:
@@ -65,14 +59,15 @@ def expected_by_chance(value: str | float, index: PdfText) -> float:
     zeros are not significant, so round numbers are less specific. Years are one class, of twenty
     years in use. The scales in which a number may be written (`spellings`) are added up.
 
-    *Dates.* The dates of a document are taken to be spread over ten years; years over twenty.
+    *Dates.* The dates and years of a document are taken to be spread over twenty years.
 
     *Texts.* The words :math:`N` of the document, times the probability of the text by Zipf's law
     (Zipf 1949): a token of rank :math:`r` has :math:`1 / ((r + 1) H)`, :math:`H` the harmonic
     number that makes them add up to 1. Ranks are those of GPT-2's vocabulary (Radford et al.
     2019), which is ordered much by how often a word is merged. The rarest token counts in full,
     the logarithms of the others by half, because words co-occur. Common words of other
-    languages than English are rated too specific; each Chinese character counts 6.6 nats.
+    languages than English are rated too specific; each Chinese character counts 6.6 nats (9.6
+    bits), and each byte that is no token as rank 100.
     """
     if not isinstance(value, str):
         return _of_number(value, index)
@@ -82,19 +77,19 @@ def expected_by_chance(value: str | float, index: PdfText) -> float:
         if date.month is None:
             return _of_number(date.year, index)
         many = max(_DATES, sum(map(len, index.dated.values())))
-        return many / (_YEARS_OF_DATES * (_DAYS if date.day is not None else _MONTHS))
+        return many / (_YEARS_IN_USE * (12 if date.day is None else 365))
     amount = amount_of(value)
     if amount is not None:
-        return _of_number(amount[0], index)
-    return max(_WORDS, len(index.words)) * _probability(value[:_LONGEST])
+        return _of_number(amount.value, index)
+    likeliest = max(map(_probability, {value, value.lower(), value.title()}))
+    return max(_WORDS, len(index.words)) * likeliest
 
 
 def _of_number(value: float, index: PdfText) -> float:
-    if isinstance(value, int) and abs(value) > 2**53:
-        value = float(2**53)
+    size = float(min(abs(value), INEXACT)) if isinstance(value, int) else value
     many = max(1.0, _NUMBERS / max(1, index.shapes.total()))
     expected = 0.0
-    for number, _ in spellings(value):
+    for number, _ in spellings(size):
         digits, power = shape_of(number)
         # how many numbers have as many significant digits; 0 stands for years
         kinds = {0: _YEARS_IN_USE, 1: 9}.get(digits, 81.0 * 10 ** (digits - 2))
@@ -104,20 +99,20 @@ def _of_number(value: float, index: PdfText) -> float:
 
 @lru_cache(maxsize=16_384)
 def _probability(text: str) -> float:
-    """Return the probability of the likeliest form that the search treats as equal."""
-    return math.exp(-min(map(_nats, {text, text.lower(), text.title()})))
-
-
-def _nats(text: str) -> float:
-    characters = UNSPACED.findall(text)
+    """Return the probability of a text: of its rarest token, and of the others by half."""
+    harmonic, bytes_first, rank_of_byte, nats_of_character = (
+        math.log(50_000) + 0.5772,
+        256,
+        100,
+        6.6,
+    )
+    text = text[:400]
+    nats = [nats_of_character for _ in UNSPACED.findall(text)]
     rest = UNSPACED.sub(" ", text).strip()
-    nats = [_NATS_OF_CHARACTER] * len(characters)
-    if rest:
-        tokens = gpt2().encode_ordinary(f" {rest}")
-        ranks = [token - _BYTES if token >= _BYTES else _RANK_OF_BYTE for token in tokens]
-        nats += [math.log((rank + 1) * _HARMONIC) for rank in ranks]
-    rarest = max(nats, default=0.0)
-    return rarest + _FOLLOWING * (sum(nats) - rarest)
+    for token in gpt2().encode_ordinary(f" {rest}") if rest else ():
+        rank = token - bytes_first if token >= bytes_first else rank_of_byte
+        nats.append(math.log((rank + 1) * harmonic))
+    return math.exp(-(max(nats, default=0.0) + sum(nats)) / 2)
 
 
 STATUSES = ("found", "not_found", "no_text_layer", "nothing_to_find")

@@ -313,9 +313,11 @@ def read_image(image: Any) -> Image:
             )
         picture = library.fromarray(image)
     elif isinstance(image, str | Path | PageImage):
-        file = io.BytesIO(image.png) if isinstance(image, PageImage) else image
+        is_page = isinstance(image, PageImage)
+        file = io.BytesIO(image.png) if is_page else image
         try:
-            with reading(f"image {str(image)!r}"), library.open(file) as opened:
+            path = None if is_page else Path(image)
+            with reading(f"image {str(image)!r}", path), library.open(file) as opened:
                 picture = opened.convert("RGB")
         except (library.UnidentifiedImageError, library.DecompressionBombError) as error:
             raise InputError(f"image {str(image)!r} cannot be read: {error}") from None
@@ -331,7 +333,7 @@ def read_image(image: Any) -> Image:
 
 def _stamp(path: Path) -> tuple[str, int, int]:
     """Return what changes with a file."""
-    with reading(f"model {str(path)!r}"):
+    with reading(f"model {str(path)!r}", path):
         status = path.stat()
     return str(path), status.st_mtime_ns, status.st_size
 
