@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -226,22 +225,14 @@ def _rows(
     path: Path, index: PdfText, hits: Sequence[Hit], weight: float
 ) -> Iterator[tuple[Any, ...]]:
     """Yield one row per line of each hit, the hits in their order."""
-    pieces = [
-        (number, hit, excerpt)
-        for number, hit in enumerate(hits, 1)
-        for span in hit.spans
-        for excerpt in index.excerpts(*span)
-    ]
-    if not pieces:
-        return
-    lines = lines_of(path, [excerpt for *_, excerpt in pieces])
-    line_counts: Counter[int] = Counter()
-    for (number, hit, _), group in zip(pieces, lines, strict=True):
-        for line in group:
-            line_counts[number] += 1
-            position = (number, line_counts[number], line.excerpt.page, *line.box)
-            texts = index.original(line.excerpt), index.context(hit.start, hit.end)
-            yield (*position, *texts, hit.written, hit.similarity, hit.similarity * weight)
+    for number, hit in enumerate(hits, 1):
+        excerpts = (excerpt for span in hit.spans for excerpt in index.excerpts(*span))
+        lines = (line for excerpt in excerpts for line in lines_of(path, excerpt))
+        context = index.context(hit.start, hit.end)
+        for order, (excerpt, box) in enumerate(lines, 1):
+            texts = index.original(excerpt), context
+            score = hit.similarity * weight
+            yield number, order, excerpt.page, *box, *texts, hit.written, hit.similarity, score
 
 
 Side = Literal["predicted", "gold"]

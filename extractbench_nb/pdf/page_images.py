@@ -22,52 +22,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Box(NamedTuple):
-    """A rectangle on a page before any rotation, in PDF points from the bottom left."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-
-    def joined(self, other: Box) -> Box:
-        """Return the smallest box around both."""
-        low = min(self.x0, other.x0), min(self.y0, other.y0)
-        return Box(*low, max(self.x1, other.x1), max(self.y1, other.y1))
-
-    def holds(self, other: Box, *, runs_upwards: bool) -> bool:
-        """Say whether the middle of another box is in the same line."""
-        if runs_upwards:
-            return self.x0 <= (other.x0 + other.x1) / 2 <= self.x1
-        return self.y0 <= (other.y0 + other.y1) / 2 <= self.y1
+Box = tuple[float, float, float, float]
 
 
 class Line(NamedTuple):
-    """The part of an excerpt in one line, and the box around it."""
+    """The part of an excerpt in one line, and the box around it.
+
+    The box is ``x0, y0, x1, y1`` on the page before any rotation, in PDF points from the bottom
+    left.
+    """
 
     excerpt: Excerpt
     box: Box
 
 
-def lines_of(path: Path, excerpts: Sequence[Excerpt]) -> list[list[Line]]:
-    """Split excerpts into lines, with the boxes around them."""
-    boxes = character_boxes(path, {excerpt.page for excerpt in excerpts})
-    return [_lines(excerpt, boxes[excerpt.page]) for excerpt in excerpts]
-
-
-def _lines(excerpt: Excerpt, characters: NDArray[np.float32]) -> list[Line]:
+def lines_of(path: Path, excerpt: Excerpt) -> list[Line]:
+    """Split an excerpt into lines, with the boxes around them."""
     lines: list[Line] = []
-    listed = characters[excerpt.first : excerpt.end].tolist()
-    for index, (*corners, direction) in enumerate(listed, excerpt.first):
+    characters = character_boxes(path, excerpt.page)[excerpt.first : excerpt.end].tolist()
+    for index, (x0, y0, x1, y1, direction) in enumerate(characters, excerpt.first):
         if direction < 0:
             continue
-        box = Box(*corners)
-        if lines and lines[-1].box.holds(box, runs_upwards=direction > 0):
-            begun, around = lines[-1]
-            lines[-1] = Line(begun._replace(end=index + 1), around.joined(box))
-        else:
-            lines.append(Line(Excerpt(excerpt.page, index, index + 1), box))
-    return lines or [Line(excerpt, Box(*listed[0][:4]))]
+        if lines:
+            piece, (left, bottom, right, top) = lines[-1]
+            # a character is in the line if its middle is, across the direction of the text
+            low, middle, high = (left, x0 + x1, right) if direction else (bottom, y0 + y1, top)
+            if low <= middle / 2 <= high:
+                joined = min(left, x0), min(bottom, y0), max(right, x1), max(top, y1)
+                lines[-1] = Line(piece._replace(end=index + 1), joined)
+                continue
+        lines.append(Line(Excerpt(excerpt.page, index, index + 1), (x0, y0, x1, y1)))
+    return lines or [Line(excerpt, tuple(characters[0][:4]))]
 
 
 @runtime_checkable

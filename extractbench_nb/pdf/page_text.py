@@ -6,14 +6,15 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, compress, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from extractbench_nb.core.text import Date, Quantity
 from extractbench_nb.pdf.figures import Figure, find_figures, shape_of
-from extractbench_nb.pdf.pages import once, read_layers
+from extractbench_nb.pdf.pages import read_layers
+from extractbench_nb.support.files import file_hash
 from extractbench_nb.support.folding import unify
 
 Key = TypeVar("Key")
@@ -260,11 +261,9 @@ def _inside(word: str, original: str, places: Sequence[int]) -> Sequence[int]:
 
 def index_of(path: Path) -> PdfText:
     """Return the index of a PDF's text, made once per content of the file."""
-    size_of_index = 85  # bytes per character
-    index: PdfText = once(
-        path,
-        "index",
-        lambda: PdfText(read_layers(path)),
-        lambda index: size_of_index * len(index.text),
-    )
-    return index
+    return _index(path, file_hash(path))
+
+
+@lru_cache(maxsize=10)  # some 85 bytes per character
+def _index(path: Path, _content: str | None) -> PdfText:
+    return PdfText(read_layers(path))

@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable
+from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,101 +24,51 @@ if TYPE_CHECKING:
 
 
 class Limits(NamedTuple):
-    """What may be used to read one PDF, and what is kept of all that were read.
+    """What reading one PDF may take: bytes of memory, characters of text, pixels of an image.
 
-    Each step may take 20 s, and one second more for each 100 kB of the file: about ten times as
-    long as real documents take.
+    A step may take 20 s, and a second more for each 100 kB of the file: some ten times as long as
+    real documents take.
     """
 
     memory: int = 2 * 2**30
-    seconds: float = 20
-    bytes_per_second: int = 100_000
     characters: int = 50_000_000
     pixels: int = 40_000_000
-    kept_bytes: int = 200_000_000
+    seconds: float = 20
+    bytes_per_second: int = 100_000
 
 
 LIMITS = Limits()
-
-
-class Recent:
-    """A least-recently-used cache limited by the total size; the newest value always stays."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: Hashable) -> Any:
-        """Return the value of a key, or None."""
-        with self._lock:
-            if key not in self._kept:
-                return None
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
-
-    def keep(self, key: Hashable, value: Any, size: int) -> None:
-        """Keep a value; drop the oldest while there are too many."""
-        with self._lock:
-            self._kept[key] = value, size
-            while len(self._kept) > 1 and sum(n for _, n in self._kept.values()) > self.most:
-                self._kept.popitem(last=False)
-
-    def clear(self) -> None:
-        """Remove all values."""
-        with self._lock:
-            self._kept.clear()
-
-
-#: What was read, by content of the file and what it is.
-KEPT = Recent(LIMITS.kept_bytes)
-
-
-def once(path: Path, what: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
-    """Return what `make` makes of a file, made once per content; `size` is in bytes."""
-    content = file_hash(path)
-    value = KEPT.get((content, what))
-    if value is None:
-        value = make()
-        if content is not None and file_hash(path) == content:  # not replaced meanwhile
-            KEPT.keep((content, what), value, size(value))
-    return value
+#: Pages whose boxes are read together, because starting the process takes as long.
+_PAGES_AT_ONCE = 16
 
 
 def read_pages(path: Path) -> tuple[str, ...]:
     """Read the text layer of a PDF; a file that has not changed is read once per process."""
-    return _texts(path, "pages")
+    return _texts(path, file_hash(path), "pages")
 
 
 def read_layers(path: Path) -> tuple[str, ...]:
     """Read the text layer of a PDF with one character per index of PDFium."""
-    return _texts(path, "layers")
+    return _texts(path, file_hash(path), "layers")
 
 
-def _texts(path: Path, operation: str) -> tuple[str, ...]:
-    def read() -> tuple[str, ...]:
-        return tuple(ask(path, operation)[0]["texts"])
-
-    texts: tuple[str, ...] = once(path, operation, read, lambda texts: sum(map(len, texts)))
-    return texts
+@lru_cache(maxsize=200)
+def _texts(path: Path, _content: str | None, operation: str) -> tuple[str, ...]:
+    return tuple(ask(path, operation)[0]["texts"])
 
 
-def character_boxes(path: Path, pages: Collection[int]) -> dict[int, NDArray[np.float32]]:
-    """Find the boxes of the characters of pages, counted from 1: ``x0, y0, x1, y1, direction``.
+def character_boxes(path: Path, page: int) -> NDArray[np.float32]:
+    """Find the boxes of the characters of a page, as `pdf_worker` writes them."""
+    block, place = divmod(page - 1, _PAGES_AT_ONCE)
+    return _boxes(path, file_hash(path), block)[place]
 
-    The direction is 1 for text that runs up or down the page, 0 for other text, and -1 for a
-    character without a visible box, such as a line break.
-    """
-    content = file_hash(path)
-    found = {page: KEPT.get((content, "boxes", page)) for page in sorted(pages)}
-    missing = [page for page, boxes in found.items() if boxes is None]
-    if missing:
-        answer, packed = ask(path, "boxes", pages=missing)
-        ends = np.cumsum(answer["counts"])[:-1]
-        parts = np.split(np.frombuffer(packed, dtype=np.float32).reshape(-1, 5), ends)
-        for page, boxes in zip(missing, parts, strict=True):
-            found[page] = once(path, ("boxes", page), boxes.copy, lambda boxes: boxes.nbytes)
-    return found
+
+@lru_cache(maxsize=20)
+def _boxes(path: Path, _content: str | None, block: int) -> list[NDArray[np.float32]]:
+    first = block * _PAGES_AT_ONCE
+    answer, packed = ask(path, "boxes", first=first, end=first + _PAGES_AT_ONCE)
+    rows = np.frombuffer(packed, dtype=np.float32).reshape(-1, 5)
+    return np.split(rows, np.cumsum(answer["counts"])[:-1])
 
 
 def ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], bytes]:
@@ -130,10 +78,9 @@ def ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], byt
     """
     name = f"PDF {str(path)!r}"
     with reading(name, path):
-        size = path.stat().st_size
+        seconds = LIMITS.seconds + path.stat().st_size / LIMITS.bytes_per_second
     needs("pypdfium2", "pdf")  # the process imports it
     request = {"operation": operation, "path": str(path), **LIMITS._asdict(), **options}
-    seconds = LIMITS.seconds + size / LIMITS.bytes_per_second
     try:
         process = subprocess.run(  # noqa: S603 - our own interpreter and script
             [sys.executable, "-P", pdf_worker.__file__],

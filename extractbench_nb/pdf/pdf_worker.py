@@ -83,8 +83,8 @@ def _find_boxes(pdf: PdfDocument, request: dict[str, Any]) -> Answer:
     from pypdfium2.raw import FPDFText_GetCharAngle, FPDFText_IsGenerated
 
     packed, counts = array("f"), []
-    for number in request["pages"]:
-        page = pdf[number - 1]
+    for number in range(request["first"], min(request["end"], len(pdf))):
+        page = pdf[number]
         layer = page.get_textpage()
         counts.append(layer.count_chars())
         for index in range(counts[-1]):

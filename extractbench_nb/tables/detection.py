@@ -451,7 +451,7 @@ def _drawn_page(path: Path, page: int, text: str) -> tuple[Image, list[dict[str,
     """Return the image of a page and its words in pixels."""
     places = [Excerpt(page, *match.span()) for match in re.finditer(r"\S+", text)]
     # a word that is broken over two lines is two words
-    pieces = [line for lines in lines_of(path, places) for line in lines]
+    pieces = [line for place in places for line in lines_of(path, place)]
     boxes = [line.box for line in pieces]
     drawn = render_page(None, path, page, scale=_SCALE, boxes=boxes, mark=False)
     words = [
