@@ -91,7 +91,7 @@ def ask(path: Path, operation: str, **options: Any) -> tuple[dict[str, Any], byt
         )
     except subprocess.TimeoutExpired:
         doing = "drawn" if operation == "draw" else "read"
-        raise InputError(f"{name} cannot be {doing} within {seconds:.0f} s") from None
+        raise InputError(f"{name} cannot be {doing} within {seconds:.3g} s") from None
     head, _, content = process.stdout.partition(b"\n")
     if process.returncode or not head:
         raise InputError(

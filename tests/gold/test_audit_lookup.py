@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.gold.entries import Subject, walk
 from extractbench_nb.gold.lookup import find_values, is_looked_up
-from extractbench_nb.pdf.page_text import PdfText, covered, nearest_passage, squash
+from extractbench_nb.pdf.page_text import PdfText, squash
+from extractbench_nb.pdf.similar_text import covered, nearest_passage
 
 FIRST = (
     "CREDIT AGREEMENT dated as of July 18, 2019 among Solvane Pharmaceuticals, Inc.,\r\n"
     "the LENDERS and Société Générale. The Commitments are $2,500,000,000 in all, of which\r\n"
     "$1.25 billion may be drawn in any year. The margin is (1.125)% or .5 percent. Net loss\r\n"
     "was $ (1,204.5) million; assets were 48,801. The notice period is twenty-five days.\r\n"
-    "Events of de\x02\r\nfault are listed below. {anna, b.ode}@cam.org Price JPN 7:04"
+    "Events of de\x02\r\nfault are listed below. {anna, b.ode}@cam.org JPN 7:04"
 )
 SECOND = (
     "page 2\r\nThe proceeds of all loans will be used by the Borrowers for general corporate\r\n"
@@ -107,11 +108,11 @@ def test_dates_that_are_there(value: str) -> None:
     "value, expected",
     [
         ("Solvane Pharmaceuticols, Inc.", ("unlike_pdf", "Solvane Pharmaceuticals, Inc", 1)),
-        ("Sociéte Genérala", ("unlike_pdf", "and Societe Generale", 1)),
+        ("Sociéte Genérala", ("unlike_pdf", "Societe Generale", 1)),
         ("Quixotic Zebra Holdings", ("not_in_pdf", None, None)),
         ("JP", ("not_in_pdf", None, None)),
         ("4:07", ("not_in_pdf", None, None)),
-        ("carl@cam.org", ("not_in_pdf", "ode}@cam.org Price", 1)),
+        ("carl@cam.org", ("not_in_pdf", "ode}@cam.org", 1)),
         (48_081, ("unlike_pdf", "48801", None)),
         (2_600_000_000, ("unlike_pdf", "2500000000", None)),
         (48_333, ("not_in_pdf", None, None)),
