@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -71,12 +72,11 @@ def expected_by_chance(value: str | float, index: PdfText) -> float:
     if not isinstance(value, str):
         return _of_number(value, index)
     dated = date_of(value)
+    if dated is not None and dated[0].month is None:
+        return _of_number(dated[0].year, index)
     if dated is not None:
-        date = dated[0]
-        if date.month is None:
-            return _of_number(date.year, index)
         many = max(_DATES, sum(map(len, index.dated.values())))
-        return many / (_YEARS_IN_USE * (12 if date.day is None else 365))
+        return many / (_YEARS_IN_USE * (12 if dated[0].day is None else 365))
     amount = amount_of(value)
     if amount is not None:
         return _of_number(amount.value, index)
@@ -99,17 +99,11 @@ def _of_number(value: float, index: PdfText) -> float:
 @lru_cache(maxsize=16_384)
 def _probability(text: str) -> float:
     """Return the probability of a text: of its rarest token, and of the others by half."""
-    harmonic, bytes_first, rank_of_byte, nats_of_character = (
-        math.log(50_000) + 0.5772,
-        256,
-        100,
-        6.6,
-    )
-    text = text[:400]
-    nats = [nats_of_character for _ in UNSPACED.findall(text)]
+    text, harmonic, single_bytes = text[:400], math.log(50_000) + 0.5772, 256
+    nats = [6.6 for _ in UNSPACED.findall(text)]
     rest = UNSPACED.sub(" ", text).strip()
     for token in gpt2().encode_ordinary(f" {rest}") if rest else ():
-        rank = token - bytes_first if token >= bytes_first else rank_of_byte
+        rank = 100 if token < single_bytes else token - single_bytes
         nats.append(math.log((rank + 1) * harmonic))
     return math.exp(-(max(nats, default=0.0) + sum(nats)) / 2)
 
@@ -197,8 +191,7 @@ def find_evidence(
     >>> find_evidence(ds, "night bus demand", "Airships").attrs["status"]
     'not_found'
     """
-    asked: object = limit
-    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+    if type(limit) is not int or limit < 1:
         raise InputError(f"limit={limit!r}; expected a whole number, 1 or more")
     wanted = sought(value)
     path = pdf_of(ds, document)
@@ -206,14 +199,9 @@ def find_evidence(
     hits = search(wanted, index) if is_sought(wanted) else []
     weight = specificity(wanted, index) if hits else 0.0
     frame = EVIDENCE_COLUMNS.from_rows(_rows(path, index, hits[:limit], weight))
-    if hits:
-        status = "found"
-    elif not index.words:
-        status = "no_text_layer"
-    else:
-        status = "not_found" if is_sought(wanted) else "nothing_to_find"
+    status = "found" if hits else "not_found" if is_sought(wanted) else "nothing_to_find"
     frame.attrs |= {
-        "status": status,
+        "status": status if hits or index.words else "no_text_layer",
         "places": len(hits),
         "pages": index.pages,
         "pages_without_text": index.pages_without_text,
@@ -234,10 +222,6 @@ def _rows(
             score = hit.similarity * weight
             yield number, order, excerpt.page, *box, *texts, hit.written, hit.similarity, score
 
-
-Side = Literal["predicted", "gold"]
-_SIDES = ("predicted", "gold")
-_DEEPEST = 25_000
 
 GROUNDED_COLUMNS = FrameSpec(
     "grounded",
@@ -266,14 +250,6 @@ LEAF_COLUMNS = FrameSpec(
 )
 
 
-class HasFields(Protocol):
-    """A result with one row per field, such as `Evaluation` and `Evaluations`."""
-
-    @property
-    def fields(self) -> pd.DataFrame:
-        """One row per field."""
-
-
 class Grounds(NamedTuple):
     """Whether a value is in a PDF (None if it cannot be searched), and its best occurrence."""
 
@@ -283,11 +259,11 @@ class Grounds(NamedTuple):
 
 
 def grounded(
-    result: HasFields | pd.DataFrame,
+    result: Any,
     ds: HasPdfs | None,
     document: str | Path | None = None,
     *,
-    side: Side = "predicted",
+    side: Literal["predicted", "gold"] = "predicted",
     min_score: float = 0.0,
 ) -> pd.DataFrame:
     """Check for each field whether its value is in the PDF, without a model.
@@ -339,8 +315,8 @@ def grounded(
     >>> found[["$.heading", "$.summary", "$.outlet"]].tolist()
     [False, True, <NA>]
     """
-    if side not in _SIDES:
-        raise InputError(f"side={side!r}; expected one of {', '.join(map(repr, _SIDES))}")
+    if side not in ("predicted", "gold"):
+        raise InputError(f"side={side!r}; expected one of 'predicted', 'gold'")
     _check_score(min_score)
     result = as_pandas(result)
     fields: Any = result if isinstance(result, pd.DataFrame) else getattr(result, "fields", None)
@@ -351,20 +327,19 @@ def grounded(
         )
     if document is not None:
         found = look_up(fields[side], index_of(pdf_of(ds, document)), min_score)
-    elif "document" not in fields:
+        return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
+    if "document" not in fields:
         raise InputError(
             "document: the rows have no column 'document'; pass the id of their document, or the "
             "pathlib.Path of a PDF"
         )
-    else:
-        found = [Grounds()] * len(fields)
-        for name, rows in fields.groupby("document", sort=False).indices.items():
-            try:
-                index = index_of(pdf_of(ds, name))
-            except MissingPdfError:
-                continue
-            values = fields[side].iloc[rows]
-            for row, grounds in zip(rows, look_up(values, index, min_score), strict=True):
+    found = [Grounds()] * len(fields)
+    for name, rows in fields.groupby("document", sort=False).indices.items():
+        with suppress(MissingPdfError):
+            index = index_of(pdf_of(ds, name))
+            for row, grounds in zip(
+                rows, look_up(fields[side].iloc[rows], index, min_score), strict=True
+            ):
                 found[row] = grounds
     return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
 
@@ -410,30 +385,28 @@ def ground_values(
     [['$.topics[0]', True], ['$.topics[1]', False]]
     """
     _check_score(min_score)
-    index = index_of(pdf_of(ds, document))
     rows = list(leaves(value))
-    found = look_up([leaf for *_, leaf in rows], index, min_score)
-    pairs = zip(rows, found, strict=True)
-    return LEAF_COLUMNS.from_rows((*row, *grounds) for row, grounds in pairs)
+    found = look_up([leaf for *_, leaf in rows], index_of(pdf_of(ds, document)), min_score)
+    return LEAF_COLUMNS.from_rows((*row, *end) for row, end in zip(rows, found, strict=True))
 
 
 def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
-    """Walk the leaves of a JSON value."""
+    """Walk the leaves of a JSON value: their path, field and value."""
+    deepest = 25_000
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     while stack:
         path, field, top, level = stack.pop()
-        if level > _DEEPEST:
-            raise InputError(f"value is nested deeper than {_DEEPEST:,} levels, or contains itself")
+        if level > deepest:
+            raise InputError(f"value is nested deeper than {deepest:,} levels, or contains itself")
         if isinstance(top, dict):
-            steps = [(member(str(key)), inner) for key, inner in top.items()]
-            stack += [
-                (path + s, (field + s).removeprefix("."), v, level + 1) for s, v in reversed(steps)
-            ]
+            inner = [(member(str(key)), member(str(key)), part) for key, part in top.items()]
         elif isinstance(top, list | tuple):
-            items = list(enumerate(top))
-            stack += [(f"{path}[{i}]", f"{field}[]", v, level + 1) for i, v in reversed(items)]
+            inner = [(f"[{i}]", "[]", item) for i, item in enumerate(top)]
         else:
             yield path, field or "$", top
+            continue
+        for step, name, part in reversed(inner):
+            stack.append((path + step, (field + name).removeprefix("."), part, level + 1))
 
 
 def _check_score(min_score: object) -> None:
@@ -448,18 +421,14 @@ def is_asked(value: Any) -> bool:
 
 def look_up(values: Iterable[Any], index: PdfText, min_score: float = 0.0) -> list[Grounds]:
     """Look values up; equal values are searched once."""
-    looked_up: dict[Hashable, Grounds] = {}
-    found = []
-    for value in values:
-        if not index.words or not is_asked(value):
-            found.append(Grounds())
-            continue
-        key = (isinstance(value, str), value)
-        if key not in looked_up:
-            hits = search(value, index)
-            score = hits[0].similarity * specificity(value, index) if hits else 0.0
-            is_there = bool(hits) and score >= min_score
-            page = index.page_of(hits[0].start) if is_there else None
-            looked_up[key] = Grounds(is_there, page, score if is_there else None)
-        found.append(looked_up[key])
-    return found
+
+    @lru_cache(maxsize=None, typed=True)
+    def grounds(value: str | float) -> Grounds:
+        hits = search(value, index)
+        score = hits[0].similarity * specificity(value, index) if hits else 0.0
+        if not hits or score < min_score:
+            return Grounds(False)
+        return Grounds(True, index.page_of(hits[0].start), score)
+
+    is_readable = bool(index.words)
+    return [grounds(value) if is_readable and is_asked(value) else Grounds() for value in values]

@@ -9,16 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, compress, islice, pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from extractbench_nb.core.text import Date, Quantity
 from extractbench_nb.pdf.figures import Figure, find_figures, shape_of
 from extractbench_nb.pdf.pages import read_layers
 from extractbench_nb.support.files import file_hash
 from extractbench_nb.support.folding import unify
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 #: So many letters or digits hardly ever follow each other by chance.
 TELLING = 7
@@ -63,8 +60,8 @@ def squash(text: str) -> str:
     return "".join(words_of(text))
 
 
-def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    groups: dict[Key, list[Value]] = defaultdict(list)
+def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    groups = defaultdict[Any, list[Any]](list)
     for key, value in pairs:
         groups[key].append(value)
     return dict(groups)
@@ -128,11 +125,8 @@ class PdfText:
     @cached_property
     def shapes(self) -> Counter[tuple[int, int]]:
         """How many numbers have each shape; see `shape_of`."""
-        sure = {value: sum(f.is_sure for f in found) for value, found in self.figures.items()}
-        shapes: Counter[tuple[int, int]] = Counter()
-        for value, count in sure.items():
-            shapes[shape_of(value)] += count
-        return shapes
+        figures = [figure for found in self.figures.values() for figure in found]
+        return Counter(shape_of(figure.value) for figure in figures if figure.is_sure)
 
     @cached_property
     def dated(self) -> dict[tuple[int, int | None, int | None], list[tuple[int, int]]]:

@@ -106,11 +106,15 @@ def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
     Words count as in the PDF if four or more of them occur there consecutively.
     """
     words, found = pieces(text, pdf)
-    ends = [0, *(first + length for first, length in found)]
-    runs = zip(ends, [*(first for first, _ in found), len(words)], strict=True)
-    missing = [" ".join(words[end:first]) for end, first in runs if first > end]
-    share = sum(length for _, length in found) / len(words) if words else 1.0
-    return share, missing
+    runs, end = [], 0
+    for first, count in [*found, (len(words), 0)]:
+        runs += [" ".join(words[end:first])] if first > end else []
+        end = first + count
+    return _share(words, found), runs
+
+
+def _share(words: Sequence[str], found: Sequence[tuple[int, int]]) -> float:
+    return sum(count for _, count in found) / len(words) if words else 1.0
 
 
 def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:
@@ -138,4 +142,4 @@ def spans_of_pieces(text: str, pdf: PdfText) -> tuple[float, list[tuple[int, int
         start = pdf.squashed.find(key) if start < 0 else start
         after = start + len(key)
         spans.append(pdf.span(start, after))
-    return sum(count for _, count in found) / max(1, len(words)), spans
+    return _share(words, found), spans

@@ -19,7 +19,7 @@ FIRST = (
     "the LENDERS and Société Générale. The Commitments are $2,500,000,000 in all, of which\r\n"
     "$1.25 billion may be drawn in any year. The margin is (1.125)% or .5 percent. Net loss\r\n"
     "was $ (1,204.5) million; assets were 48,801. The notice period is twenty-five days.\r\n"
-    "Events of de\x02\r\nfault are listed below. {anna, b.ode}@cam.org JPN 7:04"
+    "Events of de\x02\r\nfault are listed below. {anna, b.ode}@cam.org Price JPN 7:04"
 )
 SECOND = (
     "page 2\r\nThe proceeds of all loans will be used by the Borrowers for general corporate\r\n"
