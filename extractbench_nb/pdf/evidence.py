@@ -14,9 +14,9 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.values import member
 from extractbench_nb.errors import InputError, MissingPdfError
-from extractbench_nb.pdf.figures import shape_of
 from extractbench_nb.pdf.page_images import HasPdfs, lines_of, pdf_of
 from extractbench_nb.pdf.page_text import PdfText, index_of
+from extractbench_nb.pdf.printed_numbers import shape_of
 from extractbench_nb.pdf.search import (
     INEXACT,
     UNSPACED,

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.text import Date, Quantity
-from extractbench_nb.pdf.figures import Figure, find_figures, shape_of
 from extractbench_nb.pdf.pages import read_layers
+from extractbench_nb.pdf.printed_numbers import Figure, find_figures, shape_of
 from extractbench_nb.support.files import file_hash
 from extractbench_nb.support.folding import unify
 

@@ -17,8 +17,8 @@ import pandas as pd
 
 from extractbench_nb.core.text import Date, Quantity, other_writings, parse_date
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.figures import Figure, shape_of, tidy
 from extractbench_nb.pdf.page_text import MOST_HITS, TELLING, PdfText, squash, words_of
+from extractbench_nb.pdf.printed_numbers import Figure, shape_of, tidy
 from extractbench_nb.pdf.similar_text import (
     MANY,
     MOSTLY,
