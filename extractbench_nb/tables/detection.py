@@ -313,10 +313,9 @@ def read_image(image: Any) -> Image:
             )
         picture = library.fromarray(image)
     elif isinstance(image, str | Path | PageImage):
-        is_page = isinstance(image, PageImage)
-        file = io.BytesIO(image.png) if is_page else image
+        file = io.BytesIO(image.png) if isinstance(image, PageImage) else Path(image)
+        path = file if isinstance(file, Path) else None
         try:
-            path = None if is_page else Path(image)
             with reading(f"image {str(image)!r}", path), library.open(file) as opened:
                 picture = opened.convert("RGB")
         except (library.UnidentifiedImageError, library.DecompressionBombError) as error:
