@@ -140,7 +140,7 @@ def _read_csv(path: Path, name: str) -> list[tuple[str, Any]]:
     """Read a file whose values are JSON text; other empty cells are missing."""
     rows: list[tuple[str, Any]] = []
     try:
-        with reading(name), path.open(encoding="utf-8-sig", newline="") as file:
+        with reading(name, path), path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             _check_names(reader.fieldnames or (), name)
             for row in reader:

@@ -327,7 +327,7 @@ def csv_rows(path: Path, spec: FrameSpec) -> Iterator[tuple[str, dict[str, Any]]
     name = f"corrections file {str(path)!r}"
     limit = csv.field_size_limit(_LONGEST_CELL)
     try:
-        with reading(name), path.open(encoding="utf-8-sig", newline="") as file:
+        with reading(name, path), path.open(encoding="utf-8-sig", newline="") as file:
             header, *lines = list(csv.reader(file, strict=True)) or [[]]
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{name} is not CSV in UTF-8: {error}") from None

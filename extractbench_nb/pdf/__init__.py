@@ -11,14 +11,14 @@ from extractbench_nb.pdf.page_images import render_page
 from extractbench_nb.pdf.page_text import Excerpt as Excerpt
 from extractbench_nb.pdf.page_text import Passage as Passage
 from extractbench_nb.pdf.page_text import PdfText as PdfText
-from extractbench_nb.pdf.page_text import covered as covered
 from extractbench_nb.pdf.page_text import index_of as index_of
-from extractbench_nb.pdf.page_text import nearest_passage as nearest_passage
 from extractbench_nb.pdf.page_text import squash as squash
-from extractbench_nb.pdf.page_text import tidy as tidy
 from extractbench_nb.pdf.page_text import words_of as words_of
 from extractbench_nb.pdf.pages import read_layers as read_layers
 from extractbench_nb.pdf.pages import read_pages as read_pages
+from extractbench_nb.pdf.printed_numbers import tidy as tidy
+from extractbench_nb.pdf.similar_text import covered as covered
+from extractbench_nb.pdf.similar_text import nearest_passage as nearest_passage
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [

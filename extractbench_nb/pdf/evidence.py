@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
@@ -15,8 +15,10 @@ from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.values import member
 from extractbench_nb.errors import InputError, MissingPdfError
 from extractbench_nb.pdf.page_images import HasPdfs, lines_of, pdf_of
-from extractbench_nb.pdf.page_text import PdfText, index_of, shape_of
+from extractbench_nb.pdf.page_text import PdfText, index_of
+from extractbench_nb.pdf.printed_numbers import shape_of
 from extractbench_nb.pdf.search import (
+    INEXACT,
     UNSPACED,
     WRITTEN,
     Hit,
@@ -30,17 +32,9 @@ from extractbench_nb.pdf.search import (
 from extractbench_nb.support.folding import is_placeholder
 from extractbench_nb.support.token_counts import gpt2
 
-#: Words, numbers and dates of a document of some twenty pages; shorter ones count as that long.
+#: A document of some twenty pages; shorter ones count as that long.
 _WORDS, _NUMBERS, _DATES = 10_000, 1_000, 10
-_YEARS_IN_USE, _MONTHS, _DAYS = 20, 12, 365
-_YEARS_OF_DATES = 10
-#: Weight of the tokens after the rarest one, because words do not occur independently.
-_FOLLOWING = 0.5
-_BYTES, _RANK_OF_BYTE = 256, 100
-_HARMONIC = math.log(50_000) + 0.5772
-#: Chinese characters carry some 9.6 bits each.
-_NATS_OF_CHARACTER = 6.6
-_LONGEST = 400
+_YEARS_IN_USE = 20
 
 
 def specificity(value: str | float, index: PdfText) -> float:
@@ -65,36 +59,36 @@ def expected_by_chance(value: str | float, index: PdfText) -> float:
     zeros are not significant, so round numbers are less specific. Years are one class, of twenty
     years in use. The scales in which a number may be written (`spellings`) are added up.
 
-    *Dates.* The dates of a document are taken to be spread over ten years; years over twenty.
+    *Dates.* The dates and years of a document are taken to be spread over twenty years.
 
     *Texts.* The words :math:`N` of the document, times the probability of the text by Zipf's law
     (Zipf 1949): a token of rank :math:`r` has :math:`1 / ((r + 1) H)`, :math:`H` the harmonic
     number that makes them add up to 1. Ranks are those of GPT-2's vocabulary (Radford et al.
     2019), which is ordered much by how often a word is merged. The rarest token counts in full,
     the logarithms of the others by half, because words co-occur. Common words of other
-    languages than English are rated too specific; each Chinese character counts 6.6 nats.
+    languages than English are rated too specific; each Chinese character counts 6.6 nats (9.6
+    bits), and each byte that is no token as rank 100.
     """
     if not isinstance(value, str):
         return _of_number(value, index)
     dated = date_of(value)
+    if dated is not None and dated[0].month is None:
+        return _of_number(dated[0].year, index)
     if dated is not None:
-        date = dated[0]
-        if date.month is None:
-            return _of_number(date.year, index)
         many = max(_DATES, sum(map(len, index.dated.values())))
-        return many / (_YEARS_OF_DATES * (_DAYS if date.day is not None else _MONTHS))
+        return many / (_YEARS_IN_USE * (12 if dated[0].day is None else 365))
     amount = amount_of(value)
     if amount is not None:
-        return _of_number(amount[0], index)
-    return max(_WORDS, len(index.words)) * _probability(value[:_LONGEST])
+        return _of_number(amount.value, index)
+    likeliest = max(map(_probability, {value, value.lower(), value.title()}))
+    return max(_WORDS, len(index.words)) * likeliest
 
 
 def _of_number(value: float, index: PdfText) -> float:
-    if isinstance(value, int) and abs(value) > 2**53:
-        value = float(2**53)
+    size = float(min(abs(value), INEXACT)) if isinstance(value, int) else value
     many = max(1.0, _NUMBERS / max(1, index.shapes.total()))
     expected = 0.0
-    for number, _ in spellings(value):
+    for number, _ in spellings(size):
         digits, power = shape_of(number)
         # how many numbers have as many significant digits; 0 stands for years
         kinds = {0: _YEARS_IN_USE, 1: 9}.get(digits, 81.0 * 10 ** (digits - 2))
@@ -104,20 +98,14 @@ def _of_number(value: float, index: PdfText) -> float:
 
 @lru_cache(maxsize=16_384)
 def _probability(text: str) -> float:
-    """Return the probability of the likeliest form that the search treats as equal."""
-    return math.exp(-min(map(_nats, {text, text.lower(), text.title()})))
-
-
-def _nats(text: str) -> float:
-    characters = UNSPACED.findall(text)
+    """Return the probability of a text: of its rarest token, and of the others by half."""
+    text, harmonic, single_bytes = text[:400], math.log(50_000) + 0.5772, 256
+    nats = [6.6 for _ in UNSPACED.findall(text)]
     rest = UNSPACED.sub(" ", text).strip()
-    nats = [_NATS_OF_CHARACTER] * len(characters)
-    if rest:
-        tokens = gpt2().encode_ordinary(f" {rest}")
-        ranks = [token - _BYTES if token >= _BYTES else _RANK_OF_BYTE for token in tokens]
-        nats += [math.log((rank + 1) * _HARMONIC) for rank in ranks]
-    rarest = max(nats, default=0.0)
-    return rarest + _FOLLOWING * (sum(nats) - rarest)
+    for token in gpt2().encode_ordinary(f" {rest}") if rest else ():
+        rank = 100 if token < single_bytes else token - single_bytes
+        nats.append(math.log((rank + 1) * harmonic))
+    return math.exp(-(max(nats, default=0.0) + sum(nats)) / 2)
 
 
 STATUSES = ("found", "not_found", "no_text_layer", "nothing_to_find")
@@ -181,9 +169,10 @@ def find_evidence(
     Notes
     -----
     Texts are found regardless of case, spacing, punctuation, accents and line breaks; numbers also
-    in thousands, millions and percent; dates in every written form. The similarity, up to 1, is 1
-    for these; it is lower for another sign, a scale that is not stated, and words in another order
-    or spelling.
+    in thousands, millions and percent; dates in every written form. The similarity is 1 for these.
+    Each doubt takes a tenth off it, such as another sign, a scale, and words in another order; a
+    scale that is not stated counts three. A text with another spelling has the share of equal
+    letters, and one in pieces the share of its words.
 
     The score, in [0, 1], is the similarity times :math:`1 / (1 + \lambda)`, where :math:`\lambda`
     is the expected number of chance occurrences in a similar document: the score is almost 0 for
@@ -203,8 +192,7 @@ def find_evidence(
     >>> find_evidence(ds, "night bus demand", "Airships").attrs["status"]
     'not_found'
     """
-    asked: object = limit
-    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+    if type(limit) is not int or limit < 1:
         raise InputError(f"limit={limit!r}; expected a whole number, 1 or more")
     wanted = sought(value)
     path = pdf_of(ds, document)
@@ -212,14 +200,9 @@ def find_evidence(
     hits = search(wanted, index) if is_sought(wanted) else []
     weight = specificity(wanted, index) if hits else 0.0
     frame = EVIDENCE_COLUMNS.from_rows(_rows(path, index, hits[:limit], weight))
-    if hits:
-        status = "found"
-    elif not index.words:
-        status = "no_text_layer"
-    else:
-        status = "not_found" if is_sought(wanted) else "nothing_to_find"
+    status = "found" if hits else "not_found" if is_sought(wanted) else "nothing_to_find"
     frame.attrs |= {
-        "status": status,
+        "status": status if hits or index.words else "no_text_layer",
         "places": len(hits),
         "pages": index.pages,
         "pages_without_text": index.pages_without_text,
@@ -231,27 +214,15 @@ def _rows(
     path: Path, index: PdfText, hits: Sequence[Hit], weight: float
 ) -> Iterator[tuple[Any, ...]]:
     """Yield one row per line of each hit, the hits in their order."""
-    pieces = [
-        (number, hit, excerpt)
-        for number, hit in enumerate(hits, 1)
-        for span in hit.spans
-        for excerpt in index.excerpts(*span)
-    ]
-    if not pieces:
-        return
-    lines = lines_of(path, [excerpt for *_, excerpt in pieces])
-    line_counts: Counter[int] = Counter()
-    for (number, hit, _), group in zip(pieces, lines, strict=True):
-        for line in group:
-            line_counts[number] += 1
-            position = (number, line_counts[number], line.excerpt.page, *line.box)
-            texts = index.original(line.excerpt), index.context(hit.start, hit.end)
-            yield (*position, *texts, hit.written, hit.similarity, hit.similarity * weight)
+    for number, hit in enumerate(hits, 1):
+        excerpts = (excerpt for span in hit.spans for excerpt in index.excerpts(*span))
+        lines = (line for excerpt in excerpts for line in lines_of(path, excerpt))
+        context = index.context(hit.start, hit.end)
+        for order, (excerpt, box) in enumerate(lines, 1):
+            texts = index.original(excerpt), context
+            score = hit.similarity * weight
+            yield number, order, excerpt.page, *box, *texts, hit.written, hit.similarity, score
 
-
-Side = Literal["predicted", "gold"]
-_SIDES = ("predicted", "gold")
-_DEEPEST = 25_000
 
 GROUNDED_COLUMNS = FrameSpec(
     "grounded",
@@ -280,14 +251,6 @@ LEAF_COLUMNS = FrameSpec(
 )
 
 
-class HasFields(Protocol):
-    """A result with one row per field, such as `Evaluation` and `Evaluations`."""
-
-    @property
-    def fields(self) -> pd.DataFrame:
-        """One row per field."""
-
-
 class Grounds(NamedTuple):
     """Whether a value is in a PDF (None if it cannot be searched), and its best occurrence."""
 
@@ -297,11 +260,11 @@ class Grounds(NamedTuple):
 
 
 def grounded(
-    result: HasFields | pd.DataFrame,
+    result: Any,
     ds: HasPdfs | None,
     document: str | Path | None = None,
     *,
-    side: Side = "predicted",
+    side: Literal["predicted", "gold"] = "predicted",
     min_score: float = 0.0,
 ) -> pd.DataFrame:
     """Check for each field whether its value is in the PDF, without a model.
@@ -353,8 +316,8 @@ def grounded(
     >>> found[["$.heading", "$.summary", "$.outlet"]].tolist()
     [False, True, <NA>]
     """
-    if side not in _SIDES:
-        raise InputError(f"side={side!r}; expected one of {', '.join(map(repr, _SIDES))}")
+    if side not in ("predicted", "gold"):
+        raise InputError(f"side={side!r}; expected one of 'predicted', 'gold'")
     _check_score(min_score)
     result = as_pandas(result)
     fields: Any = result if isinstance(result, pd.DataFrame) else getattr(result, "fields", None)
@@ -365,20 +328,19 @@ def grounded(
         )
     if document is not None:
         found = look_up(fields[side], index_of(pdf_of(ds, document)), min_score)
-    elif "document" not in fields:
+        return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
+    if "document" not in fields:
         raise InputError(
             "document: the rows have no column 'document'; pass the id of their document, or the "
             "pathlib.Path of a PDF"
         )
-    else:
-        found = [Grounds()] * len(fields)
-        for name, rows in fields.groupby("document", sort=False).indices.items():
-            try:
-                index = index_of(pdf_of(ds, name))
-            except MissingPdfError:
-                continue
-            values = fields[side].iloc[rows]
-            for row, grounds in zip(rows, look_up(values, index, min_score), strict=True):
+    found = [Grounds()] * len(fields)
+    for name, rows in fields.groupby("document", sort=False).indices.items():
+        with suppress(MissingPdfError):
+            index = index_of(pdf_of(ds, name))
+            for row, grounds in zip(
+                rows, look_up(fields[side].iloc[rows], index, min_score), strict=True
+            ):
                 found[row] = grounds
     return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
 
@@ -424,30 +386,28 @@ def ground_values(
     [['$.topics[0]', True], ['$.topics[1]', False]]
     """
     _check_score(min_score)
-    index = index_of(pdf_of(ds, document))
     rows = list(leaves(value))
-    found = look_up([leaf for *_, leaf in rows], index, min_score)
-    pairs = zip(rows, found, strict=True)
-    return LEAF_COLUMNS.from_rows((*row, *grounds) for row, grounds in pairs)
+    found = look_up([leaf for *_, leaf in rows], index_of(pdf_of(ds, document)), min_score)
+    return LEAF_COLUMNS.from_rows((*row, *end) for row, end in zip(rows, found, strict=True))
 
 
 def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
-    """Walk the leaves of a JSON value."""
+    """Walk the leaves of a JSON value: their path, field and value."""
+    deepest = 25_000
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     while stack:
         path, field, top, level = stack.pop()
-        if level > _DEEPEST:
-            raise InputError(f"value is nested deeper than {_DEEPEST:,} levels, or contains itself")
+        if level > deepest:
+            raise InputError(f"value is nested deeper than {deepest:,} levels, or contains itself")
         if isinstance(top, dict):
-            steps = [(member(str(key)), inner) for key, inner in top.items()]
-            stack += [
-                (path + s, (field + s).removeprefix("."), v, level + 1) for s, v in reversed(steps)
-            ]
+            inner = [(member(str(key)), member(str(key)), part) for key, part in top.items()]
         elif isinstance(top, list | tuple):
-            items = list(enumerate(top))
-            stack += [(f"{path}[{i}]", f"{field}[]", v, level + 1) for i, v in reversed(items)]
+            inner = [(f"[{i}]", "[]", item) for i, item in enumerate(top)]
         else:
             yield path, field or "$", top
+            continue
+        for step, name, part in reversed(inner):
+            stack.append((path + step, (field + name).removeprefix("."), part, level + 1))
 
 
 def _check_score(min_score: object) -> None:
@@ -462,18 +422,14 @@ def is_asked(value: Any) -> bool:
 
 def look_up(values: Iterable[Any], index: PdfText, min_score: float = 0.0) -> list[Grounds]:
     """Look values up; equal values are searched once."""
-    looked_up: dict[Hashable, Grounds] = {}
-    found = []
-    for value in values:
-        if not index.words or not is_asked(value):
-            found.append(Grounds())
-            continue
-        key = (isinstance(value, str), value)
-        if key not in looked_up:
-            hits = search(value, index)
-            score = hits[0].similarity * specificity(value, index) if hits else 0.0
-            is_there = bool(hits) and score >= min_score
-            page = index.page_of(hits[0].start) if is_there else None
-            looked_up[key] = Grounds(is_there, page, score if is_there else None)
-        found.append(looked_up[key])
-    return found
+
+    @lru_cache(maxsize=None, typed=True)
+    def grounds(value: str | float) -> Grounds:
+        hits = search(value, index)
+        score = hits[0].similarity * specificity(value, index) if hits else 0.0
+        if not hits or score < min_score:
+            return Grounds(False)
+        return Grounds(True, index.page_of(hits[0].start), score)
+
+    is_readable = bool(index.words)
+    return [grounds(value) if is_readable and is_asked(value) else Grounds() for value in values]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import struct
+import sys
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,82 +16,43 @@ import pandas as pd
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf.page_text import Excerpt
-from extractbench_nb.pdf.pages import MOST_PIXELS, ask
+from extractbench_nb.pdf.pages import LIMITS, ask, character_boxes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pypdfium2 import PdfTextPage
 
 
-_UPRIGHT = 0.7
-#: PDFium is not thread-safe.
-_ONE_AT_A_TIME = Lock()
-
-
-class Box(NamedTuple):
-    """A rectangle on a page before any rotation, in PDF points from the bottom left."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-
-    def joined(self, other: Box) -> Box:
-        """Return the smallest box around both."""
-        low = min(self.x0, other.x0), min(self.y0, other.y0)
-        return Box(*low, max(self.x1, other.x1), max(self.y1, other.y1))
-
-    def holds(self, other: Box, across: bool) -> bool:
-        """Say whether the middle of another box is in the same line."""
-        if across:
-            return self.x0 <= (other.x0 + other.x1) / 2 <= self.x1
-        return self.y0 <= (other.y0 + other.y1) / 2 <= self.y1
+Box = tuple[float, float, float, float]
 
 
 class Line(NamedTuple):
-    """The part of an excerpt in one line, and the box around it."""
+    """The part of an excerpt in one line, and the box around it.
+
+    The box is ``x0, y0, x1, y1`` on the page before any rotation, in PDF points from the bottom
+    left.
+    """
 
     excerpt: Excerpt
     box: Box
 
 
-def lines_of(path: Path, excerpts: Sequence[Excerpt]) -> list[list[Line]]:
-    """Find the boxes of excerpts; what opening the file takes is limited by `read_layers` only."""
-    import pypdfium2
-
-    found: dict[int, list[Line]] = {}
-    order = sorted(range(len(excerpts)), key=lambda i: excerpts[i].page)
-    try:
-        with _ONE_AT_A_TIME, pypdfium2.PdfDocument(path) as pdf:
-            for number, group in groupby(order, key=lambda i: excerpts[i].page):
-                page = pdf[number - 1]
-                try:
-                    layer = page.get_textpage()
-                    found.update((i, _lines(layer, excerpts[i])) for i in group)
-                finally:
-                    page.close()
-    except (pypdfium2.PdfiumError, OSError, ValueError) as error:
-        raise InputError(f"PDF {str(path)!r} cannot be read: {error}") from None
-    return [found[i] for i in range(len(excerpts))]
-
-
-def _lines(layer: PdfTextPage, excerpt: Excerpt) -> list[Line]:
-    from pypdfium2.raw import FPDFText_GetCharAngle, FPDFText_IsGenerated
-
+def lines_of(path: Path, excerpt: Excerpt) -> list[Line]:
+    """Split an excerpt into lines, with the boxes around them."""
     lines: list[Line] = []
-    for index in range(excerpt.first, excerpt.end):
-        if FPDFText_IsGenerated(layer, index) == 1:
+    characters = character_boxes(path, excerpt.page)[excerpt.first : excerpt.end].tolist()
+    for index, (x0, y0, x1, y1, direction) in enumerate(characters, excerpt.first):
+        if direction < 0:
             continue
-        box = Box(*layer.get_charbox(index, loose=True))
-        if box.x1 <= box.x0 or box.y1 <= box.y0:
-            continue
-        runs_upwards = abs(math.sin(FPDFText_GetCharAngle(layer, index))) > _UPRIGHT
-        if lines and lines[-1].box.holds(box, runs_upwards):
-            begun, around = lines[-1]
-            lines[-1] = Line(begun._replace(end=index + 1), around.joined(box))
-        else:
-            lines.append(Line(Excerpt(excerpt.page, index, index + 1), box))
-    return lines or [Line(excerpt, Box(*layer.get_charbox(excerpt.first, loose=True)))]
+        if lines:
+            piece, (left, bottom, right, top) = lines[-1]
+            # a character is in the line if its middle is, across the direction of the text
+            low, middle, high = (left, x0 + x1, right) if direction else (bottom, y0 + y1, top)
+            if low <= middle / 2 <= high:
+                joined = min(left, x0), min(bottom, y0), max(right, x1), max(top, y1)
+                lines[-1] = Line(piece._replace(end=index + 1), joined)
+                continue
+        lines.append(Line(Excerpt(excerpt.page, index, index + 1), (x0, y0, x1, y1)))
+    return lines or [Line(excerpt, tuple(characters[0][:4]))]
 
 
 @runtime_checkable
@@ -122,9 +81,6 @@ def pdf_of(ds: HasPdfs | None, document: Any) -> Path:
 
 
 _MARK = (255, 222, 89)
-_MARGIN = 2
-_LARGEST_SCALE = 10.0
-_MOST_PAGES = 2**31  # PDFium counts in 32 bits
 _EDGES = ("x0", "y0", "x1", "y1")
 
 
@@ -220,14 +176,13 @@ def render_page(
         boxes = boxes.loc[boxes["page"] == page, list(_EDGES)].to_numpy().tolist()
     places = [_box(box) for box in boxes]
     asked: object = scale
-    if not isinstance(asked, int | float) or not 0 < asked <= _LARGEST_SCALE:
+    if not isinstance(asked, int | float) or not 0 < asked <= 10:  # noqa: PLR2004
         raise InputError(f"scale={scale!r}; expected a number above 0 and up to 10")
     path = pdf_of(ds, document)
     wanted: object = page
     is_number = isinstance(wanted, int | float | np.integer)
-    # not `page in range(...)`, which compares anything but a plain int with each number in turn
-    number = int(page) if is_number and 1 <= page < _MOST_PAGES and page == int(page) else 0
-    drawn, content = ask(path, "draw", most=MOST_PIXELS, page=number, scale=scale, boxes=places)
+    number = int(page) if is_number and 1 <= page < sys.maxsize and page == int(page) else 0
+    drawn, content = ask(path, "draw", page=number, scale=scale, boxes=places)
     if "points" not in drawn:
         raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {drawn['pages']}")
     points = (float(drawn["points"][0]), float(drawn["points"][1]))
@@ -235,7 +190,7 @@ def render_page(
         raise InputError(
             f"scale={scale!r}: the page has {points[0]:.0f} x {points[1]:.0f} points, the picture "
             f"would have {points[0] * points[1] * scale**2:,.0f} pixels; expected "
-            f"{MOST_PIXELS:,} at most"
+            f"{LIMITS.pixels:,} at most"
         )
     height, stride, width, channels = drawn["shape"]
     rows = np.frombuffer(content, dtype=np.uint8).reshape(height, stride)[:, : width * channels]
@@ -247,7 +202,7 @@ def render_page(
         if mark:
             # multiplied, so that the text stays visible
             ends = (top, bottom), (left, right)
-            area = tuple(slice(max(0, a - _MARGIN), max(0, b + _MARGIN)) for a, b in ends)
+            area = tuple(slice(max(0, a - 2), max(0, b + 2)) for a, b in ends)
             pixels[area] = pixels[area] * np.array(_MARK, dtype=np.uint16) // 255
     return PageImage(_png(pixels), width, height, number, drawn["pages"], points, tuple(marked))
 

@@ -1,37 +1,38 @@
 """Reads one PDF in a separate process with limited memory: a small file may unpack to gigabytes.
 
 Run as a script by `pages`, and therefore without imports from this package. A request is one JSON
-object on standard input; the answer is a line of JSON and, for a rendered page, its pixels.
+object on standard input; the answer is a line of JSON and then bytes: pixels, or boxes.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
+from array import array
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-
-_SURROGATES = range(0xD800, 0xE000)
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_NO_WIDTH = "\u200b"
+Answer = tuple[dict[str, Any], bytes]
 
 
-def _texts(pdf: PdfDocument, read: Any, most: int) -> list[str]:
+def _read_texts(pdf: PdfDocument, request: dict[str, Any]) -> Answer:
+    """Read the text of each page: as PDFium writes it, or with one character per index."""
+    read_page = _layer if request["operation"] == "layers" else _text
     texts, total = [], 0
     for index in range(len(pdf)):
         page = pdf[index]
         try:
-            texts.append(read(page))
+            texts.append(read_page(page))
         finally:
             page.close()  # and its text page: a long document is not kept in memory
         total += len(texts[-1])
-        if total > most:
-            raise ValueError(f"it has more than {most:,} characters of text")
-    return texts
+        if total > request["characters"]:
+            raise ValueError(f"it has more than {request['characters']:,} characters of text")
+    return {"texts": texts}, b""
 
 
 def _text(page: PdfPage) -> str:
@@ -44,30 +45,6 @@ def _layer(page: PdfPage) -> str:
     characters = _characters(layer)
     if page.get_cropbox() == page.get_mediabox():
         return characters
-    return _visible(page, layer, characters)
-
-
-def _characters(layer: PdfTextPage) -> str:
-    """Return the page's characters, one per index of PDFium.
-
-    PDFium returns them as one text only if there are no surrogates among them.
-    """
-    from pypdfium2.raw import FPDFText_GetUnicode
-
-    count: int = layer.count_chars()
-    text: str = layer.get_text_range()
-    if len(text) == count and all(ord(c) not in _SURROGATES for c in set(text)):
-        return text
-    units = "".join(chr(FPDFText_GetUnicode(layer, index)) for index in range(count))
-
-    def joined(pair: re.Match[str]) -> str:
-        """Join two surrogates; a zero-width space keeps the indices of what follows."""
-        return pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le") + _NO_WIDTH
-
-    return _PAIR.sub(joined, units)
-
-
-def _visible(page: PdfPage, layer: PdfTextPage, characters: str) -> str:
     left, bottom, right, top = page.get_bbox()
 
     def is_seen(index: int) -> bool:
@@ -77,7 +54,50 @@ def _visible(page: PdfPage, layer: PdfTextPage, characters: str) -> str:
     return "".join(c if c.isspace() or is_seen(i) else " " for i, c in enumerate(characters))
 
 
-def _drawn(pdf: PdfDocument, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def _characters(layer: PdfTextPage) -> str:
+    """Return one character per index of PDFium, which are UTF-16 units.
+
+    PDFium returns them as one text only if there are no surrogates among them. A pair of surrogates
+    is joined; a zero-width space keeps the indices of what follows.
+    """
+    from pypdfium2.raw import FPDFText_GetUnicode
+
+    count: int = layer.count_chars()
+    text: str = layer.get_text_range()
+    if len(text) == count and not re.search("[\ud800-\udfff]", text):
+        return text
+    units = "".join(chr(FPDFText_GetUnicode(layer, index)) for index in range(count))
+    return re.sub(
+        "[\ud800-\udbff][\udc00-\udfff]",
+        lambda pair: pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le") + "\u200b",
+        units,
+    )
+
+
+def _find_boxes(pdf: PdfDocument, request: dict[str, Any]) -> Answer:
+    """Return five numbers per character of some pages: its box, and its direction.
+
+    The direction is 1 for text that runs up or down the page, 0 for other text, and -1 for a
+    character without a visible box, such as a line break.
+    """
+    from pypdfium2.raw import FPDFText_GetCharAngle, FPDFText_IsGenerated
+
+    packed, counts = array("f"), []
+    for number in range(request["first"], min(request["end"], len(pdf))):
+        page = pdf[number]
+        layer = page.get_textpage()
+        counts.append(layer.count_chars())
+        for index in range(counts[-1]):
+            x0, y0, x1, y1 = layer.get_charbox(index, loose=True)
+            angle = FPDFText_GetCharAngle(layer, index)
+            direction = abs(math.sin(angle)) > abs(math.cos(angle))
+            is_drawn = x0 < x1 and y0 < y1 and FPDFText_IsGenerated(layer, index) != 1
+            packed.extend((x0, y0, x1, y1, direction if is_drawn else -1))
+        page.close()
+    return {"counts": counts}, packed.tobytes()
+
+
+def _draw(pdf: PdfDocument, request: dict[str, Any]) -> Answer:
     """Render a page; no pixels if the page does not exist or would have too many."""
     answer: dict[str, Any] = {"pages": len(pdf)}
     if not 1 <= request["page"] <= len(pdf):
@@ -85,7 +105,7 @@ def _drawn(pdf: PdfDocument, request: dict[str, Any]) -> tuple[dict[str, Any], b
     page = pdf[request["page"] - 1]
     width, height = answer["points"] = page.get_size()
     scale = request["scale"]
-    if width * height * scale**2 > request["most"]:
+    if width * height * scale**2 > request["pixels"]:
         return answer, b""
     bitmap = page.render(scale=scale, rev_byteorder=True)
     to_pixels = bitmap.get_posconv(page).to_bitmap
@@ -113,14 +133,11 @@ def main() -> None:
     _limit(request["memory"])
     import pypdfium2
 
+    operations = {"boxes": _find_boxes, "draw": _draw}
     content = b""
     try:
         with pypdfium2.PdfDocument(request["path"]) as pdf:
-            if request["operation"] == "draw":
-                head, content = _drawn(pdf, request)
-            else:
-                read = {"pages": _text, "layers": _layer}[request["operation"]]
-                head = {"texts": _texts(pdf, read, request["most"])}
+            head, content = operations.get(request["operation"], _read_texts)(pdf, request)
     except (pypdfium2.PdfiumError, OSError, ValueError) as error:
         head = {"error": str(error)}
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n" + content)

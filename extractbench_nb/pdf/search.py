@@ -1,10 +1,14 @@
-"""Searching the text of a PDF for one value: as text, number or date."""
+"""Searching the text of a PDF for one value: as text, number or date.
+
+An occurrence is exact, or there are one or more doubts about it: another sign, a scale that is not
+stated, a part of a date. Each doubt takes a tenth off its similarity.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import date
 from itertools import islice
 from typing import Any, NamedTuple
@@ -13,15 +17,14 @@ import pandas as pd
 
 from extractbench_nb.core.text import Date, Quantity, other_writings, parse_date
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.page_text import (
-    Figure,
-    PdfText,
-    nearest_span,
-    pieces,
-    shape_of,
-    squash,
-    tidy,
-    words_of,
+from extractbench_nb.pdf.page_text import MOST_HITS, TELLING, PdfText, squash, words_of
+from extractbench_nb.pdf.printed_numbers import Figure, shape_of, tidy
+from extractbench_nb.pdf.similar_text import (
+    MANY,
+    MOSTLY,
+    nearest_words,
+    spans_of_pieces,
+    words_apart,
 )
 
 #: The forms in which a value may occur in the PDF, with their meanings.
@@ -33,6 +36,16 @@ WRITTEN = {
     "in_pieces": "a long text in pieces of four words or more",
     "similar": "a text with a similar spelling",
 }
+
+#: What a doubt leaves of the similarity.
+_DOUBT = 0.9
+#: The least similarity of a text with another spelling, and the letters that it needs.
+_ALIKE, _SPELT = 0.85, 12
+#: From this number on, a float does not hold every digit of an integer.
+INEXACT = 2**53
+#: Scripts that write without spaces between words: Thai and its neighbours, Chinese, Japanese.
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff]")
+_SCALES = {"thousands": 1e3, "millions": 1e6, "billions": 1e9}
 
 
 class Hit(NamedTuple):
@@ -56,242 +69,19 @@ class Hit(NamedTuple):
         return self.spans[0][1]
 
 
+def _hit(start: int, end: int, doubts: int, written: str) -> Hit:
+    return Hit(((start, end),), _DOUBT**doubts, written)
+
+
 def without_overlaps(hits: Iterable[Hit]) -> list[Hit]:
     """Keep the best hit of those that overlap."""
-    by_start = sorted(hits, key=lambda hit: (hit.start, -hit.similarity))
     best: list[Hit] = []
-    for hit in by_start:
-        if best and hit.start < best[-1].spans[-1][1]:
-            if hit.similarity > best[-1].similarity:
-                best[-1] = hit
-        else:
+    for hit in sorted(hits, key=lambda hit: (hit.start, -hit.similarity)):
+        if not best or hit.start >= best[-1].spans[-1][1]:
             best.append(hit)
+        elif hit.similarity > best[-1].similarity:
+            best[-1] = hit
     return sorted(best, key=lambda hit: (-hit.similarity, hit.start))
-
-
-#: Scripts that write without spaces between words: Thai and its neighbours, Chinese, Japanese.
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff]")
-_LEAST_ALIKE, _LEAST_COVERED = 0.85, 0.75
-_INSIDE_WORDS, _OTHER_CASE, _APART = 0.9, 0.7, 0.9
-_FEWEST_INSIDE, _FEWEST_ALIKE = 7, 12
-_SHORT_CODE = 4
-_LONG_DIGITS = 7
-_LONG_WORDS = 8
-_FEWEST_APART, _MOST_APART = 2, 8
-_MOST_PLACES = 200
-_SLACK = 4
-_LONGEST_ALIKE = 100_000
-_DIGITS = re.compile(r"\d+")
-_LINK = re.compile(r"(?:https?://|mailto:)?(?:www\.)?", re.IGNORECASE)
-
-
-def find_text(text: str, key: str, index: PdfText, *, exactly: bool) -> Iterator[Hit]:
-    """Find a text whatever its case, spacing, punctuation, accents and line breaks."""
-    hits = _exact(text, key, index)
-    first = next(hits, None)
-    if first is None and not exactly and len(text) <= _LONGEST_ALIKE:
-        linked = _LINK.sub("", text, count=1)
-        hits = _exact(linked, squash(linked), index) if linked != text else hits
-        first = next(hits, None) or _alike(text, key, index)
-    if first is not None:
-        yield first
-        yield from hits
-
-
-def _alike(text: str, key: str, index: PdfText) -> Hit | None:
-    """Find a text with another word order or spelling, or in pieces."""
-    words = words_of(text)
-    best = _words_apart(words, index) if _FEWEST_APART <= len(words) <= _MOST_APART else None
-    if best is None and len(words) >= _LONG_WORDS:
-        best = _in_pieces(text, index)
-    if best is None and len(key) >= _FEWEST_ALIKE:
-        best = _similar(text, index)
-    return best
-
-
-def _exact(text: str, key: str, index: PdfText) -> Iterator[Hit]:
-    digits = _DIGITS.findall(text)
-    # long numbers, such as telephone numbers, may be grouped differently
-    any_grouping = not digits or len("".join(digits)) >= _LONG_DIGITS
-    inside = len(key) >= _FEWEST_INSIDE and not key.isdigit()
-    unspaced = bool(key and UNSPACED.match(key[0]) and UNSPACED.match(key[-1]))
-    is_code = len(key) <= _SHORT_CODE and text.isupper()
-    for start, end, is_whole in index.occurrences(key):
-        text_found = index.text[start:end]
-        if not (is_whole or inside or unspaced):
-            continue
-        if not any_grouping and digits != _DIGITS.findall(text_found):
-            continue
-        quality = 1.0 if is_whole or unspaced else _INSIDE_WORDS
-        if is_code and not text_found.isupper():
-            quality *= _OTHER_CASE
-        yield Hit(((start, end),), quality, "as_is")
-
-
-def _words_apart(words: Sequence[str], index: PdfText) -> Hit | None:
-    """Find all words close to the rarest one; numbers do not count as words."""
-    wanted = set(words)
-    if sum(map(str.isalpha, wanted)) < _FEWEST_APART or not wanted <= index.places.keys():
-        return None
-    rarest = min(words, key=lambda word: len(index.places[word]))
-    for position in index.places[rarest][:_MOST_PLACES]:
-        first = max(0, position - len(words) - _SLACK)
-        window = range(first, min(len(index.words), position + len(words) + _SLACK))
-        if not wanted.issubset(map(index.words.__getitem__, window)):
-            continue
-        nearest = {
-            min((i for i in window if index.words[i] == word), key=lambda i: abs(i - position))
-            for word in wanted
-        }
-        starts = sorted(i for i in nearest if i - 1 not in nearest)
-        ends = sorted(i + 1 for i in nearest if i + 1 not in nearest)
-        spans = tuple(map(index.span_of_words, starts, ends))  # adjacent words share a span
-        return Hit(spans, _APART, "apart")
-    return None
-
-
-def _in_pieces(text: str, index: PdfText) -> Hit | None:
-    """Find a long text in pieces of four words or more, in order if possible."""
-    words, found = pieces(text, index)
-    share = sum(count for _, count in found) / len(words)
-    if share < _LEAST_COVERED:
-        return None
-    spans: list[tuple[int, int]] = []
-    after = 0
-    for first, count in found:
-        key = "".join(words[first : first + count])
-        start = index.squashed.find(key, after)
-        start = index.squashed.find(key) if start < 0 else start
-        after = start + len(key)
-        spans.append(index.span(start, after))
-    return Hit(tuple(spans), share, "in_pieces")
-
-
-def _similar(text: str, index: PdfText) -> Hit | None:
-    near = nearest_span(text, index)
-    if near is None or near[2] < _LEAST_ALIKE:
-        return None
-    start, end = index.span(*near[:2])
-    if not set(_DIGITS.findall(text)) <= set(_DIGITS.findall(index.text[start:end])):
-        return None
-    return Hit(((start, end),), near[2], "similar")
-
-
-_PERCENT, _MOST_AS_SHARE = 100.0, 10
-_SCALES = (1e3, 1e6, 1e9)
-_NAMES = {"thousands": 1e3, "millions": 1e6, "billions": 1e9}
-_SCALE_WORDS = {scale: word for word, scale in _NAMES.items()}
-_STATED = re.compile(r"\bin (thousands|millions|billions)\b|\b(thousands|millions) of\b")
-_OTHER_SIGN, _UNSURE, _IN_WORDS, _IN_DATE = 0.9, 0.85, 0.9, 0.9
-_SCALED, _GUESSED = 0.95, 0.75
-_SIGN_FOR_CODE = 0.5
-_FEWEST_DIGITS = 3
-_LONGEST_NUMBER = 7
-
-
-def amount_of(text: str) -> tuple[float, str] | None:
-    """Read a text that consists of a number, a share or an amount of money."""
-    digits = text.strip()
-    if digits.isdigit() and (digits.startswith("0") or len(digits) > _LONGEST_NUMBER):
-        return None
-    quantity = Quantity.read(text)
-    if quantity is None or not any(map(str.isdigit, text)):
-        return None
-    if quantity.unit not in ("", "%") and not quantity.is_money:
-        return None
-    return quantity.value, quantity.unit
-
-
-def spellings(value: float) -> Iterator[tuple[float, float]]:
-    """Write a number in the scales of tables and texts.
-
-    Examples
-    --------
-    >>> list(spellings(-0.125)), list(spellings(2500))
-    ([(0.125, 1.0), (12.5, 0.01)], [(2500.0, 1.0), (2.5, 1000.0)])
-    """
-    size = abs(value)
-    yield tidy(size), 1.0
-    for scale in _SCALES:
-        if size >= scale:
-            yield tidy(size / scale), scale
-    if 0 < size <= _MOST_AS_SHARE:
-        yield tidy(size * _PERCENT), 1 / _PERCENT
-
-
-def find_number(value: float, index: PdfText) -> Iterator[Hit]:
-    """Find a number."""
-    for number, scale in spellings(value):
-        for figure in index.figures.get(number, ()):
-            quality = _figure_quality(figure, scale, value, index)
-            if quality:
-                yield Hit(((figure.start, figure.end),), quality, "number")
-    for span in index.years.get(abs(value), ()):
-        yield Hit((span,), _IN_DATE, "number")
-    for words in (*other_writings(abs(value)), _SCALE_WORDS.get(abs(value), "")):
-        for start, end, is_whole in index.occurrences(squash(words)):
-            if is_whole:
-                yield Hit(((start, end),), _IN_WORDS, "number")
-
-
-def find_currency(text: str, index: PdfText) -> Iterator[Hit]:
-    """Find the sign of a currency code: ``USD`` as ``$``."""
-    signs = other_writings(text.strip().lower())
-    for match in (m for sign in signs for m in re.finditer(re.escape(sign), index.text)):
-        yield Hit((match.span(),), _SIGN_FOR_CODE, "number")
-
-
-def _figure_quality(figure: Figure, scale: float, value: float, index: PdfText) -> float:
-    quality = 1.0 if figure.is_sure else _UNSURE
-    if figure.is_negative != (value < 0):
-        quality *= _OTHER_SIGN
-    if scale == 1:
-        return quality
-    stated = 1 / _PERCENT if figure.is_percent else figure.scale
-    if stated == 1 and scale > 1:  # the page may state it above; the last one counts
-        top = index.text.rfind("\n", 0, figure.start) + 1
-        for match in _STATED.finditer(index.lower, top, figure.start):
-            stated = _NAMES[match[1] or match[2]]
-    if stated == scale:
-        return quality * _SCALED
-    # a table may state its scale on another page, or in the heading of a column
-    is_long = shape_of(figure.value)[0] >= _FEWEST_DIGITS
-    return quality * _GUESSED if is_long and figure.scale == 1 else 0.0
-
-
-_LONGEST = 80
-_PART, _SHIFTED = 0.8, 0.9
-
-
-def date_of(text: str) -> tuple[Date, float] | None:
-    """Read a text that consists of a date; return it with the quality of a match of it."""
-    if len(text) > _LONGEST:
-        return None
-    midnight = Date.unshifted(text)
-    if midnight is not None:
-        return Date(midnight.year, midnight.month, midnight.day), _SHIFTED
-    date = parse_date(text)
-    return None if date is None else (date, 1.0)
-
-
-def find_date(date: Date, sure: float, index: PdfText) -> Iterator[Hit]:
-    """Find a date; `sure` is the quality of a complete match."""
-    if date.month is None:
-        for start, end, is_whole in index.occurrences(str(date.year)):
-            if is_whole and end - start == len(str(date.year)):
-                yield Hit(((start, end),), sure, "date")
-        return
-    for year, month, day in date.readings:
-        for (*year_and_month, found_day), spans in index.dated.items():
-            is_part = day is None or (day == 1 and found_day is None)
-            if year_and_month == [year, month] and (day == found_day or is_part):
-                quality = sure if day == found_day else sure * _PART
-                yield from (Hit((span,), quality, "date") for span in spans)
-
-
-_MOST_HITS = 5_000
-_EXACT = 2**53
-_NO_PERCENT = 0.9
 
 
 def is_sought(value: Any) -> bool:
@@ -317,27 +107,171 @@ def sought(value: Any) -> str | float:
 
 
 def search(value: str | float, index: PdfText) -> list[Hit]:
-    """Find every occurrence of a value."""
+    """Find every occurrence of a value, the best ones first."""
     if isinstance(value, str):
-        return without_overlaps(_of_text(value, index))
-    found = find_number(value, index)
-    if abs(value) > _EXACT and isinstance(value, int):
-        digits = str(abs(value))  # a float would lose digits
-        found = find_text(digits, digits, index, exactly=True)
-    return without_overlaps(islice(found, _MOST_HITS))
+        return without_overlaps(_find_any(value, index))
+    if isinstance(value, int) and abs(value) > INEXACT:
+        digits = str(abs(value))
+        return without_overlaps(islice(_find_exact(digits, digits, index), MOST_HITS))
+    return without_overlaps(islice(_find_number(value, index), MOST_HITS))
 
 
-def _of_text(text: str, index: PdfText) -> Iterator[Hit]:
+def _find_any(text: str, index: PdfText) -> Iterator[Hit]:
+    """Find a text as a date or an amount, if it is one, and as it is."""
     dated, amount = date_of(text), amount_of(text)
     if dated is not None:
-        yield from islice(find_date(*dated, index), _MOST_HITS)
+        yield from islice(_find_date(*dated, index), MOST_HITS)
     elif amount is not None:
-        value, unit = amount
-        for hit in islice(find_number(value, index), _MOST_HITS):
+        for hit in islice(_find_number(amount.value, index), MOST_HITS):
             after = index.lower[hit.end : hit.end + len(" percent")].lstrip()
-            fits = unit != "%" or after.startswith(("%", "percent", "per cent", "pct"))
-            yield hit if fits else hit._replace(similarity=hit.similarity * _NO_PERCENT)
-    if amount is None or amount[1]:
-        exactly = dated is not None or amount is not None
-        yield from islice(find_text(text, squash(text), index, exactly=exactly), _MOST_HITS)
-    yield from islice(find_currency(text, index), _MOST_HITS)
+            fits = amount.unit != "%" or after.startswith(("%", "percent", "per cent", "pct"))
+            yield hit if fits else hit._replace(similarity=hit.similarity * _DOUBT)
+    if amount is None or amount.unit:
+        found = list(islice(_find_exact(text, squash(text), index), MOST_HITS))
+        if not found and dated is None and amount is None:
+            found = list(islice(_find_inexact(text, index), MOST_HITS))
+        yield from found
+    for sign in other_writings(text.strip().lower()):  # the sign of a currency code: $ for USD
+        matches = islice(re.finditer(re.escape(sign), index.text), MOST_HITS)
+        yield from (_hit(*match.span(), 6, "number") for match in matches)
+
+
+# --- texts --------------------------------------------------------------------------------------
+
+
+def _find_exact(text: str, key: str, index: PdfText) -> Iterator[Hit]:
+    """Find a text whatever its case, spacing, punctuation, accents and line breaks."""
+    digits = re.findall(r"\d+", text)
+    # long numbers, such as telephone numbers, may be grouped differently
+    any_grouping = not digits or len("".join(digits)) >= TELLING
+    is_inside = len(key) >= TELLING and not key.isdigit()
+    is_unspaced = bool(key and UNSPACED.match(key[0]) and UNSPACED.match(key[-1]))
+    is_code = len(key) < TELLING and text.isupper()
+    for start, end, is_whole in index.occurrences(key):
+        original = index.text[start:end]
+        if not (is_whole or is_inside or is_unspaced):
+            continue
+        if not any_grouping and digits != re.findall(r"\d+", original):
+            continue
+        doubts = 0 if is_whole or is_unspaced else 1
+        doubts += 2 if is_code and not original.isupper() else 0
+        yield _hit(start, end, doubts, "as_is")
+
+
+def _find_inexact(text: str, index: PdfText) -> Iterator[Hit]:
+    """Find a link without its beginning; or a text with another order or spelling, or in pieces."""
+    linked = re.sub(r"^(?:https?://|mailto:)?(?:www\.)?", "", text, flags=re.IGNORECASE)
+    if linked != text and (found := list(_find_exact(linked, squash(linked), index))):
+        yield from found
+        return
+    words = words_of(text)
+    if 2 <= len(words) <= MANY and sum(map(str.isalpha, set(words))) >= 2:  # noqa: PLR2004
+        spans = words_apart(words, index)
+        if spans:
+            yield Hit(tuple(spans), _DOUBT, "apart")
+            return
+    if len(words) >= MANY:
+        share, spans = spans_of_pieces(text, index)
+        if share >= MOSTLY:
+            yield Hit(tuple(spans), share, "in_pieces")
+            return
+    nearest = nearest_words(text, index) if sum(map(len, words)) >= _SPELT else None
+    if nearest is not None and nearest[2] >= _ALIKE:
+        first, end, similarity = nearest
+        beside = index.span_of_words(max(0, first - 1), min(len(index.words), end + 1))
+        # other numbers are another value; one may stand beside the words, as a year does
+        if set(re.findall(r"\d+", text)) <= set(re.findall(r"\d+", index.text[slice(*beside)])):
+            yield Hit((index.span_of_words(first, end),), similarity, "similar")
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def amount_of(text: str) -> Quantity | None:
+    """Read a text that consists of a number, a share or an amount of money."""
+    digits = text.strip()
+    if digits.isdigit() and (digits.startswith("0") or len(digits) > TELLING):
+        return None  # a code
+    quantity = Quantity.read(text)
+    if quantity is None or not any(map(str.isdigit, text)):
+        return None
+    return quantity if quantity.unit in ("", "%") or quantity.is_money else None
+
+
+def spellings(value: float) -> Iterator[tuple[float, float]]:
+    """Write a number in the scales of tables and texts, and in percent up to ten.
+
+    Examples
+    --------
+    >>> list(spellings(-0.125)), list(spellings(2500))
+    ([(0.125, 1.0), (12.5, 0.01)], [(2500.0, 1.0), (2.5, 1000.0)])
+    """
+    size = abs(value)
+    for scale in (1.0, *_SCALES.values()):
+        if size >= scale or scale == 1:
+            yield tidy(size / scale), scale
+    if 0 < size <= 10:  # noqa: PLR2004
+        yield tidy(size * 100), 0.01
+
+
+def _find_number(value: float, index: PdfText) -> Iterator[Hit]:
+    for number, scale in spellings(value):
+        for figure in index.figures.get(number, ()):
+            doubts = _doubts_about_scale(figure, scale, index)
+            if doubts is not None:
+                doubts += (not figure.is_sure) + (figure.is_negative != (value < 0))
+                yield _hit(figure.start, figure.end, doubts, "number")
+    size = abs(value)
+    for (year, *_), spans in index.dated.items():
+        if year == size:
+            yield from (_hit(*span, 1, "number") for span in spans)
+    names = [name for name, scale in _SCALES.items() if scale == size]
+    for words in (*other_writings(size), *names):
+        for start, end, is_whole in index.occurrences(squash(words)):
+            if is_whole:
+                yield _hit(start, end, 1, "number")
+
+
+def _doubts_about_scale(figure: Figure, scale: float, index: PdfText) -> int | None:
+    """Count the doubts about a number that would have this scale; None if it has another one."""
+    if scale == 1:
+        return 0
+    stated = 0.01 if figure.is_percent else figure.scale
+    if stated == 1 and scale > 1:  # the page may state it above; the last one counts
+        top = index.text.rfind("\n", 0, figure.start) + 1
+        stating = r"\bin (thousands|millions|billions)\b|\b(thousands|millions) of\b"
+        for match in re.compile(stating).finditer(index.lower, top, figure.start):
+            stated = _SCALES[match[1] or match[2]]
+    if stated == scale:
+        return 1
+    # a table may state its scale on another page, or in the heading of a column
+    is_long = shape_of(figure.value)[0] >= 3  # noqa: PLR2004
+    return 3 if is_long and figure.scale == 1 else None
+
+
+# --- dates --------------------------------------------------------------------------------------
+
+
+def date_of(text: str) -> tuple[Date, int] | None:
+    """Read a text that consists of a date; return it with the number of doubts about it."""
+    midnight = Date.unshifted(text)
+    if midnight is not None:
+        return Date(midnight.year, midnight.month, midnight.day), 1
+    read = parse_date(text)
+    return None if read is None else (read, 0)
+
+
+def _find_date(sought_date: Date, doubts: int, index: PdfText) -> Iterator[Hit]:
+    if sought_date.month is None:
+        digits = str(sought_date.year)
+        for start, end, is_whole in index.occurrences(digits):
+            if is_whole and end - start == len(digits):
+                yield _hit(start, end, doubts, "date")
+        return
+    for year, month, day in sought_date.readings:
+        for (*year_and_month, found_day), spans in index.dated.items():
+            # the first of a month may be written as the month; a month is in each of its days
+            is_part = day is None or (day == 1 and found_day is None)
+            if year_and_month == [year, month] and (day == found_day or is_part):
+                less = 0 if day == found_day else 2
+                yield from (_hit(*span, doubts + less, "date") for span in spans)

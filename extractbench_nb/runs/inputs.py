@@ -418,7 +418,7 @@ def _name(value: Any, what: str, where: str) -> str:
 def _check_source(value: Any, name: str, where: str) -> None:
     """Raise `InputError` for bytes, and for a file that cannot be opened."""
     if isinstance(value, Path):
-        with reading(f"{where}, {name}: file {str(value)!r}"), value.open("rb"):
+        with reading(f"{where}, {name}: file {str(value)!r}", value), value.open("rb"):
             pass
     elif isinstance(value, bytes | bytearray):
         raise InputError(
@@ -529,7 +529,7 @@ def evaluated_source(output: Output, gold: Any) -> Any:
 
 def read_bytes(path: Path) -> bytes:
     """Read the file of an output, or raise `InputError`."""
-    with reading(f"predicted file {str(path)!r}"):
+    with reading(f"predicted file {str(path)!r}", path):
         return path.read_bytes()
 
 

@@ -461,7 +461,7 @@ class FolderStorage:
 
 def _content_hash(source: Any) -> bytes:
     if isinstance(source, Path):
-        with reading(f"file {str(source)!r}"):
+        with reading(f"file {str(source)!r}", source):
             content = b"text" + source.read_bytes()
     elif isinstance(source, str):
         content = b"text" + source.encode("utf-8", "surrogatepass")

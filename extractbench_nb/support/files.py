@@ -48,9 +48,14 @@ def refuse_irregular(path: Path, what: str) -> None:
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Raise `InputError` where a file or folder cannot be read in the block."""
+def reading(what: str, path: Path | None = None) -> Iterator[None]:
+    """Raise `InputError` where a file or folder cannot be read in the block.
+
+    If `path` is given, it must be a regular file: a pipe would block, and a device has no end.
+    """
     try:
+        if path is not None and not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{what} cannot be read: it is not a regular file")
         yield
     except OSError as error:
         problem = error.strerror or str(error)
@@ -225,7 +230,7 @@ def source_hash(function: Any) -> str:
 def read_text(path: Path, what: str) -> str:
     """Read a UTF-8 file (a byte-order mark is dropped), or raise one clear `InputError`."""
     try:
-        with reading(f"{what} file {str(path)!r}"):
+        with reading(f"{what} file {str(path)!r}", path):
             return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{what} file {str(path)!r} is not UTF-8: {error}") from None

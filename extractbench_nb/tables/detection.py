@@ -313,9 +313,10 @@ def read_image(image: Any) -> Image:
             )
         picture = library.fromarray(image)
     elif isinstance(image, str | Path | PageImage):
-        file = io.BytesIO(image.png) if isinstance(image, PageImage) else image
+        file = io.BytesIO(image.png) if isinstance(image, PageImage) else Path(image)
+        path = file if isinstance(file, Path) else None
         try:
-            with reading(f"image {str(image)!r}"), library.open(file) as opened:
+            with reading(f"image {str(image)!r}", path), library.open(file) as opened:
                 picture = opened.convert("RGB")
         except (library.UnidentifiedImageError, library.DecompressionBombError) as error:
             raise InputError(f"image {str(image)!r} cannot be read: {error}") from None
@@ -331,7 +332,7 @@ def read_image(image: Any) -> Image:
 
 def _stamp(path: Path) -> tuple[str, int, int]:
     """Return what changes with a file."""
-    with reading(f"model {str(path)!r}"):
+    with reading(f"model {str(path)!r}", path):
         status = path.stat()
     return str(path), status.st_mtime_ns, status.st_size
 
@@ -449,7 +450,7 @@ def _drawn_page(path: Path, page: int, text: str) -> tuple[Image, list[dict[str,
     """Return the image of a page and its words in pixels."""
     places = [Excerpt(page, *match.span()) for match in re.finditer(r"\S+", text)]
     # a word that is broken over two lines is two words
-    pieces = [line for lines in lines_of(path, places) for line in lines]
+    pieces = [line for place in places for line in lines_of(path, place)]
     boxes = [line.box for line in pieces]
     drawn = render_page(None, path, page, scale=_SCALE, boxes=boxes, mark=False)
     words = [

@@ -109,7 +109,7 @@ class TableImage:
         path = self.folder / self.split / f"{self.id}.xml"
         where = f"annotation {str(path)!r}"
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
-        with reading(where):
+        with reading(where, path):
             content = path.read_bytes()
         try:
             root = etree.fromstring(content, parser)
@@ -134,7 +134,7 @@ class TableImage:
         """Read words and problems."""
         path = self.folder / "words" / f"{self.id}_words.json"
         where = f"words {str(path)!r}"
-        with reading(where):
+        with reading(where, path):
             content = path.read_bytes()
         try:
             listed = json.loads(content)

@@ -330,8 +330,8 @@ class EvidenceView(View):
         self._problem = ""
         self._list_page = self._searches = 0
         self._evidence, self._places, self._at = pd.DataFrame(), list[Place](), -1
-        self._pictures: dict[tuple[int, float], tuple[PageImage, Node]] = {}
-        self._pages = self._picture(1, ZOOMS["fit"][2])[0].pages
+        self._pictures: dict[tuple[int, float], tuple[PageImage | None, Node]] = {}
+        self._pages = find_evidence(ds, document, "").attrs["pages"]
         super().__init__()
 
     # --- what Python sees -------------------------------------------------------------------
@@ -733,13 +733,21 @@ class EvidenceView(View):
             for value, text in zip(values, inside, strict=True)
         ]
 
-    def _picture(self, page: int, scale: float) -> tuple[PageImage, Node]:
-        """Return the picture of a page, and the same element again as long as it is kept."""
+    def _picture(self, page: int, scale: float) -> tuple[PageImage | None, Node]:
+        """Return the picture of a page, and the same element again as long as it is kept.
+
+        If the page cannot be drawn, there is no picture, and the element has the reason.
+        """
         if (page, scale) not in self._pictures:
-            picture = render_page(
-                self._ds, self._document, page, scale=scale, boxes=_CORNERS, mark=False
-            )
-            drawn = h("img", src=_address(picture), alt=f"Page {page}", cls="xb-page")
+            picture: PageImage | None
+            try:
+                picture = render_page(
+                    self._ds, self._document, page, scale=scale, boxes=_CORNERS, mark=False
+                )
+                drawn = h("img", src=_address(picture), alt=f"Page {page}", cls="xb-page")
+            except InputError as error:
+                picture = None
+                drawn = h("span", f"Page {page} is not shown: {error}", cls="xb-bad")
             if len(self._pictures) >= _MOST_PICTURES:
                 del self._pictures[next(iter(self._pictures))]
             self._pictures[page, scale] = picture, drawn
@@ -749,15 +757,17 @@ class EvidenceView(View):
         chosen = self._places[self._at] if self._at >= 0 else None
         typed = "" if self.selected_path or self.sought is None else _text(self.sought)
         share, scale = ZOOMS[self.zoom][1:]
-        picture, _ = self._picture(self.page, scale)
-        width = f"{picture.points[0] * _PIXELS_A_POINT * share:.0f}px" if share else "100%"
-        shape = f"width:{width};aspect-ratio:{picture.width}/{picture.height}"
+        picture, drawn = self._picture(self.page, scale)
+        shape, here = "width:100%", []
+        if picture is not None:
+            width = f"{picture.points[0] * _PIXELS_A_POINT * share:.0f}px" if share else "100%"
+            shape = f"width:{width};aspect-ratio:{picture.width}/{picture.height}"
+            here = [place for place in self._places if place.page == self.page]
         view = f"{self._searches} {self._at} {self.page} {self.zoom}"
-        here = [place for place in self._places if place.page == self.page]
         marks = [
             h(
                 "div",
-                style=mark_style(picture, box),
+                style=mark_style(picture, box) if picture else "",
                 cls="xb-place xb-chosen" if place is chosen else "xb-place",
                 reveal=view if place is chosen and not line else None,
             )
@@ -767,6 +777,7 @@ class EvidenceView(View):
         paper = h("div", part("picture"), marks, cls="xb-paper", style=shape, reveal=view)
         boxes = [box for place in here for box in place.boxes]
         source = _MarkedPage(self._ds, self._document, self.page, boxes=boxes)
+        marked = h("img", src=source, alt=f"Page {self.page} with the places marked", cls="xb-page")
         zooms = {name: words for name, (words, *_) in ZOOMS.items()}
         return h(
             "div",
@@ -791,13 +802,7 @@ class EvidenceView(View):
                 role="region",
                 aria_label="Page of the PDF",
             ),
-            h(
-                "p",
-                h("img", src=source, alt=f"Page {self.page} with the places marked", cls="xb-page"),
-                static=True,
-            )
-            if here
-            else None,
+            h("p", marked if here else drawn, static=True) if here or picture is None else None,
             ui.code(self.code),
         )
 

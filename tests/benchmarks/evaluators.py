@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import extractbench_nb as xb
-from extractbench_nb.pdf.pages import Recent
 from tests.benchmarks.workloads import Case
 
 Evaluator = Callable[[Case], Any]
@@ -35,8 +34,6 @@ def fresh() -> None:
                 parameters = getattr(value, "cache_parameters", None)
                 if parameters and parameters()["maxsize"] != 1:  # 1: a table that is built once
                     value.cache_clear()
-                if isinstance(value, Recent):
-                    value.clear()
     gc.collect()
     gc.freeze()
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.gold.entries import Subject, walk
 from extractbench_nb.gold.lookup import find_values, is_looked_up
-from extractbench_nb.pdf.page_text import PdfText, covered, nearest_passage, squash
+from extractbench_nb.pdf.page_text import PdfText, squash
+from extractbench_nb.pdf.similar_text import covered, nearest_passage
 
 FIRST = (
     "CREDIT AGREEMENT dated as of July 18, 2019 among Solvane Pharmaceuticals, Inc.,\r\n"
@@ -107,11 +108,11 @@ def test_dates_that_are_there(value: str) -> None:
     "value, expected",
     [
         ("Solvane Pharmaceuticols, Inc.", ("unlike_pdf", "Solvane Pharmaceuticals, Inc", 1)),
-        ("Sociéte Genérala", ("unlike_pdf", "and Societe Generale", 1)),
+        ("Sociéte Genérala", ("unlike_pdf", "Societe Generale", 1)),
         ("Quixotic Zebra Holdings", ("not_in_pdf", None, None)),
         ("JP", ("not_in_pdf", None, None)),
         ("4:07", ("not_in_pdf", None, None)),
-        ("carl@cam.org", ("not_in_pdf", "ode}@cam.org Price", 1)),
+        ("carl@cam.org", ("not_in_pdf", "ode}@cam.org", 1)),
         (48_081, ("unlike_pdf", "48801", None)),
         (2_600_000_000, ("unlike_pdf", "2500000000", None)),
         (48_333, ("not_in_pdf", None, None)),

@@ -80,7 +80,7 @@ def test_a_batch_is_looked_up_in_the_pdf_of_each_row(monkeypatch: pytest.MonkeyP
     read: list[Path] = []
     real = index_room.read_layers
     monkeypatch.setattr(index_room, "read_layers", lambda path: read.append(path) or real(path))
-    monkeypatch.setattr(index_room, "_INDICES", index_room.Recent(10**6))
+    index_room._index.cache_clear()
     found = grounded(evs, SAMPLE)
     assert len(found) == len(evs.fields)
     assert len(read) == len(set(read)) == found["document"].nunique()

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 
-from extractbench_nb import InputError, load_dataset
+from extractbench_nb import InputError, load_dataset, show_evidence
 from extractbench_nb.pdf import pages as pdf
 from extractbench_nb.pdf import pdf_worker
 from extractbench_nb.pdf.evidence import find_evidence
@@ -47,6 +48,30 @@ def test_a_pdf_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> Non
     assert read_pages(SAMPLE[0])
 
 
+def packed_page(once: bytes) -> bytes:
+    """Make a PDF of one page, whose content is compressed twice."""
+    packed = zlib.compress(once, 9)
+    filters = b"/Filter [/FlateDecode /FlateDecode]"
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        (
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R"
+            b"/Resources<</Font<</F1 5 0 R>>>>>>"
+        ),
+        b"<</Length %d %s>>stream\n%s\nendstream" % (len(packed), filters, packed),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    parts, places = [b"%PDF-1.7\n"], []
+    for number, content in enumerate(objects, 1):
+        places.append(sum(map(len, parts)))
+        parts.append(b"%d 0 obj%s endobj\n" % (number, content))
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    start = sum(map(len, parts))
+    parts.append(b"xref\n0 6\n0000000000 65535 f \n%strailer<</Size 6/Root 1 0 R>>\n" % table)
+    return b"".join([*parts, b"startxref\n%d\n%%%%EOF" % start])
+
+
 @cache
 def bomb() -> bytes:
     """Make a PDF of a few kilobytes, whose one page unpacks to 1 GB."""
@@ -57,22 +82,13 @@ def bomb() -> bytes:
     for _ in range(count):
         checksum = zlib.adler32(megabyte, checksum)
     end = once.flush()[:-4] + checksum.to_bytes(4, "big")
-    packed = zlib.compress(first + next_ * (count - 1) + end, 9)
-    filters = b"/Filter [/FlateDecode /FlateDecode]"
-    objects = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>",
-        b"<</Length %d %s>>stream\n%s\nendstream" % (len(packed), filters, packed),
-    ]
-    parts, places = [b"%PDF-1.7\n"], []
-    for number, content in enumerate(objects, 1):
-        places.append(sum(map(len, parts)))
-        parts.append(b"%d 0 obj%s endobj\n" % (number, content))
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    start = sum(map(len, parts))
-    parts.append(b"xref\n0 5\n0000000000 65535 f \n%strailer<</Size 5/Root 1 0 R>>\n" % table)
-    return b"".join([*parts, b"startxref\n%d\n%%%%EOF" % start])
+    return packed_page(first + next_ * (count - 1) + end)
+
+
+def scribble() -> bytes:
+    """Make a PDF of a few kilobytes, whose one page has a word and 300,000 strokes."""
+    text = b"BT /F1 12 Tf 10 780 Td (Northwind) Tj ET "
+    return packed_page(zlib.compress(text + b"0 0 m " + b"600 799 l 1 1 l " * 150_000 + b"S", 9))
 
 
 READING: dict[str, Callable[[Path], object]] = {
@@ -88,7 +104,7 @@ READING: dict[str, Callable[[Path], object]] = {
 def test_a_pdf_that_unpacks_to_a_gigabyte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(pdf, "_MEMORY", 600_000_000)
+    monkeypatch.setattr(pdf, "LIMITS", pdf.LIMITS._replace(memory=600_000_000))
     path = tmp_path / "bomb.pdf"
     path.write_bytes(bomb())
     assert path.stat().st_size < 64_000
@@ -104,7 +120,7 @@ import resource, sys
 from pathlib import Path
 from extractbench_nb.pdf import pages as pdf
 from extractbench_nb.errors import InputError
-pdf._MEMORY = 600_000_000
+pdf.LIMITS = pdf.LIMITS._replace(memory=600_000_000)
 try:
     pdf.read_pages(Path(sys.argv[1]))
 except InputError:
@@ -125,7 +141,6 @@ def test_the_memory_for_a_pdf_is_limited(tmp_path: Path) -> None:
 def test_a_pdf_is_read_once_until_it_changes(
     read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pdf, "_TEXTS", pdf.Recent(10**6))  # other tests read the samples too
     path = tmp_path / "copy.pdf"
     path.write_bytes(SAMPLE[0].read_bytes())
     first = read(path)
@@ -138,19 +153,9 @@ def test_a_pdf_is_read_once_until_it_changes(
     assert read(path) == read(SAMPLE[1]) != first
 
 
-def test_only_so_much_text_is_kept() -> None:
-    kept = pdf.Recent(10)
-    for name, size in (("a", 4), ("b", 3), ("c", 2)):
-        kept.keep(name, name.upper(), size)
-    assert kept.get("a") == "A"  # used last, so that b is the oldest
-    kept.keep("d", "D", 2)
-    assert [kept.get(name) for name in "abcd"] == ["A", None, "C", "D"]
-    kept.keep("e", "E", 11)
-    assert [kept.get(name) for name in "acde"] == [None, None, None, "E"]
-
-
 def test_text_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "_CHARACTERS", 100)
+    monkeypatch.setattr(pdf, "LIMITS", pdf.LIMITS._replace(characters=100))
+    pdf._texts.cache_clear()  # other tests read the samples too
     with pytest.raises(InputError, match="more than 100 characters of text"):
         read_pages(SAMPLE[0])
 
@@ -161,3 +166,33 @@ def test_a_pipe_is_no_pdf(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe.pdf")
     with pytest.raises(InputError, match=r"pipe\.pdf' cannot be read: it is not a regular file"):
         READING[name](tmp_path / "pipe.pdf")
+
+
+def test_a_page_that_takes_too_long_to_draw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "scribble.pdf"
+    path.write_bytes(scribble())
+    assert path.stat().st_size < 10_000
+    assert pdf.LIMITS.seconds == 20
+    assert find_evidence(None, path, "Northwind")["page"].tolist() == [1]
+    monkeypatch.setattr(pdf, "LIMITS", pdf.LIMITS._replace(seconds=0.5))
+    started = perf_counter()
+    with pytest.raises(InputError, match=r"scribble\.pdf' cannot be drawn within 0\.5"):
+        render_page(None, path, 1, scale=4)
+    assert perf_counter() - started < PATIENCE
+
+
+def test_a_view_says_that_a_page_takes_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "scribble.pdf"
+    path.write_bytes(scribble())
+    read_layers(path)
+    monkeypatch.setattr(pdf, "LIMITS", pdf.LIMITS._replace(seconds=0.5))
+    view = show_evidence(None, path, {"name": "Northwind"})
+    html = view.to_html()
+    assert "Page 1 is not shown: PDF" in html
+    assert "cannot be drawn within 0.5" in html
+    assert "Northwind" in html
+    view.close()

@@ -8,7 +8,8 @@ import pytest
 
 from extractbench_nb.core.text.quantities import other_writings
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.page_text import PdfText, find_figures
+from extractbench_nb.pdf.page_text import PdfText
+from extractbench_nb.pdf.printed_numbers import find_figures
 from extractbench_nb.pdf.search import WRITTEN, Hit, is_sought, search, sought, without_overlaps
 
 Found = Callable[..., list[str]]
@@ -252,3 +253,29 @@ def test_numbers_in_words() -> None:
     assert len(set(written)) == 100
     assert written[40:43] == ["forty", "forty-one", "forty-two"]
     assert other_writings(100) == other_writings(-1) == other_writings(0.5) == []
+
+
+@pytest.mark.parametrize(
+    "value, page, stands",
+    [
+        (
+            "Night Buses of Verrin",
+            "A report.\nNight Busses of Verrin\n1 Demand of the lines",
+            "Night Busses of Verrin",
+        ),
+        (
+            "Bank Hapoalim Limited",
+            "3 BANK HAPOALIM LIMITTED\n4 BANK OF THE NORTH",
+            "BANK HAPOALIM LIMITTED",
+        ),
+        (
+            "Delicado, P. Another look at curves",
+            "Delicado, P. Anothr look at curves 84",
+            "Delicado, P. Anothr look at curves",
+        ),
+    ],
+)
+def test_a_similar_text_is_marked_in_whole_words(
+    found: Found, value: str, page: str, stands: str
+) -> None:
+    assert found(value, page) == [stands]
