@@ -60,7 +60,7 @@ EFFECT = FrameSpec(
         Column("difference", "float64", "after minus before"),
         Column("low", "Float64", "lower end of its interval; missing for one document", "", True),
         Column("high", "Float64", "upper end", "", True),
-        Column("method", "string", "of the interval", "BCa, percentile, all equal, one document"),
+        Column("method", "string", "of the interval", "as in `compare_runs`"),
     ),
 )
 

@@ -294,6 +294,7 @@ ROWS = [
     (0.0, 0.0, False, 0.0, False, "fail"),
     # what is equal but for rounding
     (-0.02 - 5e-10, -0.03, True, 0.02, True, "inconclusive"),
+    (-0.02 - 1e-9, -0.03, True, 0.02, True, "inconclusive"),
     (-0.02 - 2e-9, -0.03, True, 0.02, True, "fail"),
     (-0.01, -0.02, True, 0.02, True, "pass"),
     (-0.01, -0.02 - 5e-10, True, 0.02, True, "pass"),
