@@ -275,7 +275,9 @@ def sign_flip_tests(samples: Sequence[Numbers], drawing: Drawing) -> list[Paired
     quantiles of means of subsets (J. A. Hartigan, JASA 64, 1969). If no p-value can be as small as
     1 - confidence, as with five documents and 0.95, there is no interval.
     """
-    exact, alone, many = [], [], []
+    exact: list[int] = []
+    alone: list[int] = []
+    many: list[int] = []
     for i, sample in enumerate(samples):
         few_differ = np.count_nonzero(np.abs(sample) > EQUAL) <= _EXACT
         (exact if len(sample) <= _EXACT else alone if few_differ else many).append(i)
