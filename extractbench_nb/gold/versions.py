@@ -58,9 +58,9 @@ EFFECT = FrameSpec(
         Column("before", "float64", "mean over documents before"),
         Column("after", "float64", "mean over documents after"),
         Column("difference", "float64", "after minus before"),
-        Column("low", "Float64", "lower end of its interval; missing for one document", "", True),
+        Column("low", "Float64", "lower end of its interval; missing for few documents", "", True),
         Column("high", "Float64", "upper end", "", True),
-        Column("method", "string", "of the interval", "BCa, percentile, all equal, one document"),
+        Column("method", "string", "of the interval", "as in `compare_runs`"),
     ),
 )
 

@@ -189,8 +189,8 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     The GriTS paper validates its metrics in this way [1]_: each part is kept with probability x,
     and the score should follow x. If each item is dropped with probability r, an array's expected
     recall is 1 - r, its precision 1 and its F1 about 2 (1 - r) / (2 - r). The interval is a
-    bootstrap over documents (BCa, 1,999 resamples). It is too narrow for fewer than about ten
-    documents, and NA for a single one.
+    bootstrap over documents (BCa, 1,999 resamples). It is too short for skewed scores of
+    fewer than about ten documents, and NA for a single one.
 
     References
     ----------

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.stats.agreements import Agreement as Agreement
-from extractbench_nb.stats.agreements import agreement
+from extractbench_nb.stats.agreements import JudgeAgreement as JudgeAgreement
+from extractbench_nb.stats.agreements import SelfConsistency as SelfConsistency
+from extractbench_nb.stats.agreements import agreement, judge_agreement, self_consistency
 from extractbench_nb.stats.agreements import kappas as kappas
 from extractbench_nb.stats.breakdowns import breakdown, difficulty
 from extractbench_nb.stats.breakdowns import chosen_rows as chosen_rows
@@ -28,9 +30,6 @@ from extractbench_nb.stats.gates import regressions
 from extractbench_nb.stats.intervals import Drawing as Drawing
 from extractbench_nb.stats.intervals import mean_intervals as mean_intervals
 from extractbench_nb.stats.intervals import wilson_interval as wilson_interval
-from extractbench_nb.stats.judge_agreements import JudgeAgreement as JudgeAgreement
-from extractbench_nb.stats.judge_agreements import SelfConsistency as SelfConsistency
-from extractbench_nb.stats.judge_agreements import judge_agreement, self_consistency
 from extractbench_nb.stats.mismatches import KIND_COLUMN as KIND_COLUMN
 from extractbench_nb.stats.mismatches import mismatch_frame as mismatch_frame
 from extractbench_nb.stats.mismatches import mismatch_kind

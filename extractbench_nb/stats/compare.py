@@ -50,9 +50,10 @@ _SCORES = (
     Column("method", "string", "of the interval", "BCa, percentile, all equal, one document"),
 )
 
+_DIFFERENCE_METHODS = "sign flips, all equal, too few documents, one document"
 _DIFFERENCES = (
-    Column("a", "string", "first group, or the baseline"),
-    Column("b", "string", "second group"),
+    Column("a", "string", "the baseline, or the group with the lower first measure"),
+    Column("b", "string", "the other group"),
     Column("measure", "string", "a column of `summary`"),
     Column("documents", "int64", "documents that both have; the rest is of these", "0 and up"),
     Column("only_a", "int64", "documents that only a has", "0 and up"),
@@ -60,9 +61,9 @@ _DIFFERENCES = (
     Column("mean_a", "Float64", "mean of a", "", True),
     Column("mean_b", "Float64", "mean of b", "", True),
     Column("b_minus_a", "Float64", "mean difference; positive where b is higher", "", True),
-    Column("low", "Float64", "lower end of its interval", "", True),
+    Column("low", "Float64", "lower end of its interval, not corrected for pairs", "", True),
     Column("high", "Float64", "upper end", "", True),
-    Column("method", "string", "of the interval", "BCa, percentile, all equal, one document", True),
+    Column("method", "string", "of the interval", _DIFFERENCE_METHODS, True),
     Column("a_higher", "int64", "documents in which a is higher", "0 to documents"),
     Column("b_higher", "int64", "documents in which b is higher", "0 to documents"),
     Column("p_value", "Float64", "two-sided sign-flip test of the paired differences", "", True),
@@ -349,7 +350,9 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Returns
     -------
     Comparison
-        `scores` and `differences` (``b_minus_a``). Groups are sorted by name.
+        `scores`, with groups sorted by name, and `differences` (``b_minus_a``). Without a baseline
+        ``b`` is the group of a pair that is higher in the first measure, so there no difference in
+        that measure is negative.
 
     Raises
     ------
@@ -359,16 +362,23 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
 
     Notes
     -----
-    Intervals are BCa bootstrap intervals of the mean [1]_. The p-value is that of the paired
-    sign-flip test, corrected by Holm's method over the pairs of a measure. ``detectable`` is the
-    true difference that this number of documents, with this spread, shows with a probability of
-    80 % [2]_ before any correction: a smaller one is easily missed. With five documents or fewer no
-    sign-flip test can fall below 0.05.
+    Intervals of means are BCa bootstrap intervals [1]_, with quantiles that are expanded for few
+    documents [2]_. ``p_value`` is that of the paired sign-flip test, and the interval of a
+    difference is that test inverted [3]_: it excludes 0 if and only if ``p_value`` is at most 1 -
+    confidence. ``p_holm`` and ``significant`` are corrected by Holm's method over the pairs of a
+    measure; intervals are not corrected, so one may exclude 0 where ``significant`` is False. With
+    five documents or fewer no sign-flip test can fall below 0.05, and differences have no interval
+    at a confidence of 0.95. ``detectable`` is the true difference that this number of documents,
+    with this spread, shows with a probability of 80 % [4]_ before any correction: a smaller one is
+    easily missed. docs/explanation/statistics.md has the coverage of intervals in simulations.
 
     References
     ----------
     .. [1] B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), section 14.3.
-    .. [2] H. S. Bloom, Minimum detectable effects, Evaluation Review 19 (1995).
+    .. [2] T. C. Hesterberg, What teachers should know about the bootstrap, The American
+       Statistician 69 (2015), section 5.3.
+    .. [3] J. A. Hartigan, Using subsample values as typical values, JASA 64 (1969).
+    .. [4] H. S. Bloom, Minimum detectable effects, Evaluation Review 19 (1995).
 
     Examples
     --------
@@ -389,7 +399,10 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     outputs = average_outputs(gather(source, "summary"), names, asked)
     groups = outputs.groups
     pairs, reference = list(combinations(range(len(groups)), 2)), None
-    if baseline is not None:
+    if baseline is None:
+        first = outputs.scores[asked[0]]
+        pairs = [(b, a) if _is_lower(first[:, b], first[:, a]) else (a, b) for a, b in pairs]
+    else:
         reference = label(baseline)
         if reference not in groups:
             raise InputError(f"baseline={reference!r} is not a group; {nearest(reference, groups)}")
@@ -413,6 +426,11 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
         SCORE_COLUMNS.from_records(_score_rows(outputs, drawing)),
         DIFFERENCE_COLUMNS.from_records(_difference_rows(outputs, pairs, drawing)),
     )
+
+
+def _is_lower(scores: Numbers, others: Numbers) -> bool:
+    """Whether scores have the lower mean over the documents that both have."""
+    return bool(np.round(np.nansum(others - scores), DIGITS) > 0)
 
 
 def _score_rows(outputs: Outputs, drawing: Drawing) -> list[dict[str, Any]]:
@@ -457,11 +475,11 @@ def _difference_rows(
             "detectable": detectable_difference(difference, drawing),
         }
         rows.append(row)
-    intervals, tests = mean_intervals(samples, drawing), sign_flip_tests(samples, drawing)
+    tests = sign_flip_tests(samples, drawing)
     adjusted = pd.Series([test.p for test in tests], dtype=np.float64)
     adjusted = adjusted.groupby([row["measure"] for row in rows]).transform(holm)
-    for row, interval, test, p in zip(rows, intervals, tests, adjusted, strict=True):
-        row.update(interval._asdict(), p_value=test.p, p_method=test.method)
+    for row, test, p in zip(rows, tests, adjusted, strict=True):
+        row.update(test.interval._asdict(), p_value=test.p, p_method=test.method)
         row.update(p_holm=p, significant=p <= drawing.alpha)
     return rows
 

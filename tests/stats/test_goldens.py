@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.stats.goldens import GoldenCase, GoldenError
+from extractbench_nb.stats.gates import GoldenCase, GoldenError
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -69,6 +69,41 @@ def test_what_is_worse(case: GoldenCase, was: Any, now: Any, worse: Any, profile
     assert [
         line.split(": was")[0].strip() for line in str(raised.value).splitlines() if ": was" in line
     ] == worse
+
+
+#: Scores before and after; whether it is worse, and whether it is better.
+NEAR = [
+    (0.8, 0.8, False, False),
+    (0.8, 0.8 - 5e-10, False, False),
+    (0.8, 0.8 + 5e-10, False, False),
+    (0.8, 0.8 - 2e-9, True, False),
+    (0.8, 0.8 + 2e-9, False, True),
+    (1.0, 1.0 - 5e-10, False, False),
+    (1.0, 1.0 - 2e-9, True, False),
+]
+
+
+@pytest.mark.parametrize("was, now, worse, better", NEAR)
+def test_scores_are_equal_but_for_rounding(
+    case: GoldenCase, was: float, now: float, worse: bool, better: bool
+) -> None:
+    @xb.metric("goldens_stated")
+    def stated(_gold: Any, predicted: Any) -> xb.MetricScore:
+        return xb.MetricScore(predicted, True)
+
+    score = {"type": "number", "evaluation_config": "goldens_stated"}
+    schema = {"type": "object", "properties": {"score": score}}
+    (case.folder / "schema.json").write_text(json.dumps(schema))
+    (case.folder / "gold.json").write_text('{"score": 1}')
+    GoldenCase("one", case.folder, case.root, update=True).check({"score": was})
+    noted: list[str] = []
+    again = GoldenCase("one", case.folder, case.root, record=lambda key, _value: noted.append(key))
+    if worse:
+        with pytest.raises(GoldenError, match="1 field worse"):
+            again.check({"score": now})
+    else:
+        again.check({"score": now})
+    assert ("golden_improved" in noted) == better
 
 
 def test_a_baseline_holds_only_what_fails(case: GoldenCase) -> None:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import extractbench_nb as xb
-from extractbench_nb.stats.agreements import agreement
-from extractbench_nb.stats.judge_agreements import (
+from extractbench_nb.stats.agreements import (
     JudgeAgreement,
+    agreement,
     judge_agreement,
     self_consistency,
 )

@@ -277,6 +277,7 @@ def test_one_of_several_runs_must_be_chosen() -> None:
 # --- the verdict ---------------------------------------------------------------------------------
 
 NA = pd.NA
+#: Verdicts by the two ends of the interval, for a drop of 0.02 that is accepted.
 ROWS = [
     # difference, low, significant, max_drop, complete -> verdict
     (-0.05, -0.08, True, 0.02, True, "fail"),
@@ -293,10 +294,21 @@ ROWS = [
     (0.0, 0.0, False, 0.0, False, "fail"),
     # what is equal but for rounding
     (-0.02 - 5e-10, -0.03, True, 0.02, True, "inconclusive"),
+    (-0.02 - 1e-9, -0.03, True, 0.02, True, "inconclusive"),
     (-0.02 - 2e-9, -0.03, True, 0.02, True, "fail"),
     (-0.01, -0.02, True, 0.02, True, "pass"),
     (-0.01, -0.02 - 5e-10, True, 0.02, True, "pass"),
     (-0.01, -0.02 - 2e-9, True, 0.02, True, "inconclusive"),
+    (-0.02 + 5e-10, -0.03, True, 0.02, True, "inconclusive"),
+    (-0.02 + 2e-9, -0.03, True, 0.02, True, "inconclusive"),
+    (-0.01, -0.02 + 5e-10, True, 0.02, True, "pass"),
+    (-5e-10, -0.03, True, 0.0, True, "inconclusive"),
+    (-2e-9, -0.03, True, 0.0, True, "fail"),
+    # what is not known is not passed, but for a drop that is always accepted
+    (-0.5, NA, False, 0.999, True, "inconclusive"),
+    (-0.5, NA, False, 1, True, "pass"),
+    (-0.5, NA, False, 1, False, "fail"),
+    (-0.5, -1.0, True, 1, True, "pass"),
     # nothing differs, or one document is higher in either
     ((0, 0), NA, False, 0.0, True, "pass"),
     ((1, 0), NA, False, 0.0, True, "inconclusive"),
@@ -357,6 +369,49 @@ def test_one_document_that_is_equal_passes() -> None:
     found = compared({}, {"year": 1})
     assert found.verdict == "inconclusive"
     assert np.isnan(found.summary["low"])
+
+
+@xb.metric("regressions_stated")
+def stated(_gold: Any, predicted: Any) -> xb.MetricScore:
+    """Score what is predicted, and pass it."""
+    return xb.MetricScore(predicted, True)
+
+
+STATED = {
+    "type": "object",
+    "properties": {"score": {"type": "number", "evaluation_config": "regressions_stated"}},
+}
+#: Scores before and after; the verdicts on the field and on the document.
+NEAR = [
+    (0.8, 0.8, None, "same"),
+    (0.8, 0.8 - 5e-10, None, "same"),
+    (0.8, 0.8 + 5e-10, None, "same"),
+    (0.8, 0.8 - 2e-9, "lower", "regressed"),
+    (0.8, 0.8 + 2e-9, "higher", "improved"),
+    (1.0, 0.0, "lower", "regressed"),
+    (0.0, 1.0, "higher", "improved"),
+]
+
+
+@pytest.mark.parametrize("was, now, field, document", NEAR)
+def test_scores_are_equal_but_for_rounding(
+    was: float, now: float, field: str | None, document: str
+) -> None:
+    sides = (batch({"d": {"score": s}}, schema=STATED, gold={"score": 1}) for s in (was, now))
+    found = xb.regressions(*sides, measure="field_score")
+    assert found.fields["verdict"].tolist() == ([field] if field else [])
+    assert found.by_document["verdict"].tolist() == [document]
+
+
+@pytest.mark.parametrize("few", [0, 1])
+def test_spurious_items_of_one_side_alone(few: int) -> None:
+    """Seven documents, of which no item, or one, is spurious in the baseline."""
+    spam = {**GOLD, "lines": [BOLT, NUT, SPAM]}
+    was = {f"d{i}": spam if i < few else GOLD for i in range(7)}
+    found = xb.regressions(batch(was), batch(dict.fromkeys(was, spam)), resamples=100)
+    assert found.verdict == "fail"
+    rows = found.fields[found.fields["metric"].isna()]
+    assert rows["document"].tolist() == [f"d{i}" for i in range(few, 7)]
 
 
 # --- text that is not ours -----------------------------------------------------------------------

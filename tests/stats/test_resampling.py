@@ -21,6 +21,12 @@ from extractbench_nb.stats.intervals import (
 DRAWING = Drawing(0.95, 2000, 7)
 
 
+def expanded(confidence: float, size: int) -> float:
+    """Return the confidence of scipy's normal quantiles that are ours for a number of documents."""
+    reach = stats.t.ppf((1 + confidence) / 2, size - 1) * np.sqrt(size / (size - 1))
+    return float(1 - 2 * stats.norm.sf(reach))
+
+
 def samples_of(size: int, kind: str, count: int = 1) -> list[np.ndarray]:
     rng = np.random.default_rng([size, len(kind)])
     draw = {
@@ -43,7 +49,7 @@ def test_interval_is_that_of_scipy(size: int, kind: str, confidence: float) -> N
         (sample,),
         lambda x, axis: np.round(np.mean(x, axis=axis), 10),  # equal means stay equal
         n_resamples=2000,
-        confidence_level=confidence,
+        confidence_level=expanded(confidence, size),
         method="BCa",
         rng=drawing.generator(size, "bootstrap"),
     ).confidence_interval
@@ -54,14 +60,19 @@ def test_interval_is_that_of_scipy(size: int, kind: str, confidence: float) -> N
 def test_percentile_where_bca_is_not_defined() -> None:
     resampled = np.linspace(0, 1, 1001)[:, None]
     for estimate, curve in ((-1.0, 0.0), (2.0, 0.0), (0.5, np.nan), (0.5, 3.0)):
-        bounds, bca = bca_bounds(resampled, np.array([estimate]), np.array([curve]), DRAWING)
+        bounds, bca = bca_bounds(resampled, np.array([estimate]), np.array([curve]), DRAWING, 10**6)
         assert not bca[0]
-        assert bounds[0].tolist() == pytest.approx([0.025, 0.975])
+        assert bounds[0].tolist() == pytest.approx([0.025, 0.975], abs=1e-5)
     expected = stats.bootstrap(
-        (np.arange(9.0),), np.mean, method="percentile", n_resamples=999, rng=1
+        (np.arange(9.0),),
+        np.mean,
+        method="percentile",
+        confidence_level=expanded(0.95, 9),
+        n_resamples=999,
+        rng=1,
     )
     given_ = expected.bootstrap_distribution[:, None]
-    bounds, _ = bca_bounds(given_, np.array([4.0]), np.array([np.nan]), DRAWING)
+    bounds, _ = bca_bounds(given_, np.array([4.0]), np.array([np.nan]), DRAWING, 9)
     assert bounds[0].tolist() == pytest.approx(list(expected.confidence_interval))
 
 
@@ -113,7 +124,7 @@ def test_exact_p_is_that_of_scipy(size: int, kind: str) -> None:
         n_resamples=2**14,
     )
     (found,) = sign_flip_tests([differences], DRAWING)
-    assert found == pytest.approx((expected.pvalue, "exact"))
+    assert found[:2] == pytest.approx((expected.pvalue, "exact"))
 
 
 @pytest.mark.parametrize("size, shift", [(17, 0.4), (35, 0.2), (120, 0.15), (400, 0.02)])
@@ -150,14 +161,18 @@ def test_sampled_p_is_near_that_of_scipy(size: int, shift: float) -> None:
 )
 def test_p_of_extreme_differences(differences: list[float], expected: tuple[float, str]) -> None:
     (found,) = sign_flip_tests([np.array(differences)], DRAWING)
-    assert found == expected
+    assert found[:2] == expected
 
 
 @pytest.mark.parametrize("size", [10, 14, 60])
 def test_p_is_the_same_for_both_directions_and_any_unit(size: int) -> None:
     differences = np.random.default_rng(size).normal(0.2, 1, size)
     (plain,) = sign_flip_tests([differences], DRAWING)
-    assert sign_flip_tests([-differences, differences * 37.0], DRAWING) == [plain, plain]
+    mirrored, scaled = sign_flip_tests([-differences, differences * 37.0], DRAWING)
+    assert mirrored[:2] == scaled[:2] == plain[:2]
+    low, high = plain.interval[:2]
+    assert mirrored.interval[:2] == pytest.approx((-high, -low))
+    assert scaled.interval[:2] == pytest.approx((37 * low, 37 * high))
 
 
 def test_p_does_not_depend_on_what_else_is_computed() -> None:
@@ -165,6 +180,69 @@ def test_p_does_not_depend_on_what_else_is_computed() -> None:
     together = sign_flip_tests(many, DRAWING)
     for i in (0, 511, 512, 519):
         assert sign_flip_tests([many[i]], DRAWING) == [together[i]]
+
+
+NONE = (None, None, "too few documents")
+
+
+@pytest.mark.parametrize(
+    "differences, confidence, expected",
+    [
+        ([0.2], 0.95, (None, None, "one document")),
+        ([0.1, 0.2, 0.3, 0.4, 0.5], 0.95, NONE),
+        ([0.0] * 5, 0.95, NONE),
+        ([0.1, 0.2, 0.3, 0.4, 0.5], 0.9, (0.1, 0.5, "sign flips")),  # 1 of 16 flips is 0.0625
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 0.95, (0.1, 0.6, "sign flips")),
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 0.9, (0.2, 0.5, "sign flips")),  # 3 of 32 flips
+        ([0.2] * 6, 0.95, (0.2, 0.2, "all equal")),
+        ([0.2] * 40, 0.95, (0.2, 0.2, "all equal")),
+        ([0.0] * 40, 0.95, (0.0, 0.0, "all equal")),
+        ([0.2] * 5, 0.9, (0.2, 0.2, "all equal")),
+    ],
+)
+def test_interval_of_differences_by_hand(
+    differences: list[float], confidence: float, expected: tuple[object, ...]
+) -> None:
+    (found,) = sign_flip_tests([np.array(differences)], Drawing(confidence, 999, 0))
+    assert tuple(found.interval) == pytest.approx(expected)
+
+
+@given(
+    st.lists(st.sampled_from([-0.5, -0.2, 0.0, 0.0, 0.1, 0.3, 0.7]), min_size=1, max_size=24),
+    st.sampled_from([0.8, 0.95]),
+)
+@settings(max_examples=60)
+def test_interval_is_the_inverted_test(values: list[float], confidence: float) -> None:
+    """It has 0 where p is above 1 - confidence, and every other mean by the same rule."""
+    drawing, differences = Drawing(confidence, 400, 1), np.array(values)
+    (found,) = sign_flip_tests([differences], drawing)
+    low, high, _ = found.interval
+    rejected = found.p <= drawing.alpha
+    assert (low is not None and not low <= 0 <= high) == rejected
+    if low is None or len(values) > 16:  # the flips of more documents are drawn
+        return
+    shifts = [low - 1e-6, low + 1e-6, high - 1e-6, high + 1e-6]
+    moved = sign_flip_tests([differences - shift for shift in shifts], drawing)
+    kept = [test.p > drawing.alpha for test in moved]
+    assert kept == ([False, True, True, False] if high - low > 1e-5 else [False] * 4)
+
+
+@pytest.mark.parametrize("size", [8, 14, 35])
+@pytest.mark.parametrize("lost", [0.0, 0.15])
+def test_intervals_of_differences_cover_their_mean(size: int, lost: float) -> None:
+    """1,000 batches in which either side loses documents: 95 % within 2 %."""
+    rng = np.random.default_rng([size, 5])
+    scores = rng.beta(8, 1, (2, 1000, size)) * (rng.random((2, 1000, size)) >= lost)
+    tests = sign_flip_tests(list(scores[1] - scores[0]), Drawing(0.95, 999, 0))
+    inside = [test.interval.low <= 0 <= test.interval.high for test in tests]
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.parametrize("size, least", [(5, 0.89), (8, 0.92), (14, 0.93), (35, 0.93)])
+def test_intervals_of_means_cover_normal_means(size: int, least: float) -> None:
+    samples = np.random.default_rng(size).normal(0, 1, (2000, size))
+    intervals = mean_intervals(list(samples), Drawing(0.95, 999, 0))
+    assert least < np.mean([low <= 0 <= high for low, high, _ in intervals]) < 0.97
 
 
 @pytest.mark.parametrize("size", [15, 40])

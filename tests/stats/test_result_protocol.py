@@ -44,7 +44,7 @@ def test_a_result_that_is_no_document() -> None:
     quiz = Quiz(WORDS)
     assert isinstance(quiz, ScoredResult)
     compared = xb.compare_runs(quiz, measures="points")
-    assert compared.differences["b_minus_a"].round(3).tolist() == [-0.333]
+    assert compared.differences["b_minus_a"].round(3).tolist() == [0.333]
     by_outcome = xb.breakdown(quiz, ["run", "outcome"])
     assert by_outcome[["run", "outcome", "rows"]].values.tolist() == [
         ["a", "correct", 2],
