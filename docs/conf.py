@@ -29,6 +29,7 @@ include_patterns = [
     "dataset/construction/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
 ]
 exclude_patterns = [".*", "build", "dist", "extractbench_nb", "**/.ipynb_checkpoints"]
 html_extra_path = ["_static/index.html"]
