@@ -353,7 +353,7 @@ def test_a_document_without_its_pdf(planted: tuple[xb.runs.Dataset, Any]) -> Non
 
 @pytest.mark.parametrize("profile", ["paper", "strict"])
 def test_recorded_runs(profile: str) -> None:
-    """The counts of docs/howto/suspects.md."""
+    """The counts of docs/explanation/validation.md."""
     folder, dataset = os.environ.get("EXTRACTBENCH_RUNS"), os.environ.get("EXTRACTBENCH_DATASET")
     if not folder or not dataset:
         pytest.skip(
@@ -363,7 +363,7 @@ def test_recorded_runs(profile: str) -> None:
     runs = xb.runs.recorded_outputs(folder)
     evs = xb.evaluate_runs(runs, dataset=ds, profile=profile, progress=False)
     found = suspects(evs, ds)
-    page = (Path(__file__).parents[2] / "docs" / "howto" / "suspects.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "validation.md").read_text("utf-8")
     for kind, rows in [*found.groupby("kind"), ("all", found)]:
         pages = rows[["consensus_page", "gold_page"]].notna()
         name = kind if kind == "all" else f"`{kind}`"
