@@ -48,8 +48,9 @@ class FrameSpec:
     def build(self, data: Mapping[str, Sequence[Any]] | None = None) -> pd.DataFrame:
         """Make the frame, with the declared columns, order and dtypes, also when it is empty."""
         data = data or {}
-        arrays = {c.name: _array(data.get(c.name, ()), c.dtype) for c in self.columns}
-        return pd.DataFrame(arrays, copy=False)
+        index = pd.RangeIndex(len(next(iter(data.values()), ())))
+        arrays = {c.name: _array(data.get(c.name, ()), c.dtype, index) for c in self.columns}
+        return pd.DataFrame(arrays, index, copy=False)
 
     def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
         """Make the frame from rows with one cell per column in the declared order."""
@@ -179,16 +180,18 @@ _MASKED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def _array(values: Sequence[Any], dtype: str) -> Any:
+def _array(values: Sequence[Any], dtype: str, index: pd.RangeIndex) -> Any:
     if dtype in _MASKED:
         kind, filler = _MASKED[dtype]
         mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
         filled = [filler if v is None else v for v in values] if mask.any() else values
         return kind(np.array(filled, dtype=type(filler)), mask)
     if dtype.startswith("datetime64["):  # counted since 1970 in UTC
-        return pd.Series(values, dtype="Int64").astype(pandas_dtype(dtype))
+        return pd.Series(values, index, dtype="Int64").astype(pandas_dtype(dtype))
     if dtype not in ("object", "string"):
         return np.array(values, dtype=dtype)
     cells = np.fromiter(values, dtype=object, count=len(values))
     # a bare array of texts would become text in a column of objects
-    return pd.array(cells, dtype=TEXT) if dtype == "string" else pd.Series(cells, dtype=object)
+    if dtype == "string":
+        return pd.array(cells, dtype=TEXT)
+    return pd.Series(cells, index, dtype=object, copy=False)

@@ -126,6 +126,10 @@ class Pending(NamedTuple):
 Verdicts = tuple[Scored | Pending, ...]
 
 
+#: What comparisons return that is no awaitable, most often.
+_SETTLED = frozenset({float, MetricScore, Verdict})
+
+
 class _Later(NamedTuple):
     """What a comparison returns that must be awaited."""
 
@@ -161,22 +165,25 @@ class Bound:
             result = self.compare(node, gold, predicted)
         except Exception as error:  # noqa: BLE001
             return self.failed(error)
-        if result is True:
-            return self.right
-        if result is False:
-            return self.wrong
-        if type(result) is _Later:
+        kind = type(result)
+        if kind is bool:
+            return self.right if result else self.wrong
+        if kind is Scored:
+            settled: Scored = result
+            return settled
+        if kind is _Later:
             return Pending(self, result.call)
-        if type(result) is not float and inspect.isawaitable(result):
+        if kind not in _SETTLED and inspect.isawaitable(result):
             return Pending(self, lambda: result)
-        return result if type(result) is Scored else self.verdict(result)
+        return self.verdict(result)
 
     def verdict(self, result: Any) -> Scored:
         """Turn what a metric or a judge returned into a verdict, or say why it is not one."""
         if isinstance(result, BaseException):
             return self.failed(result)
         value, passed, reason, reasoning, calls = result, None, None, None, ()
-        details = getattr(result, "details", _NO_DETAILS)
+        is_known = type(result) in _SETTLED
+        details = _NO_DETAILS if is_known else getattr(result, "details", _NO_DETAILS)
         if isinstance(result, MetricScore):
             value, passed, reason, reasoning = result
         elif self.is_judged:
@@ -202,13 +209,9 @@ class Bound:
             return self.failed(ValueError(problem), problem)
         passed = score >= self.mark if passed is None else bool(passed)
         usual = self.right if passed else self.wrong
-        return usual._replace(
-            score=score,
-            reason=reason or usual.reason,
-            reasoning=reasoning,
-            calls=calls,
-            result=None if details is _NO_DETAILS else result,
-        )
+        reason, result = reason or usual.reason, None if details is _NO_DETAILS else result
+        name, weight = usual.metric, usual.weight
+        return Scored(name, score, passed, usual.outcome, reason, reasoning, weight, result, calls)
 
     def failed(self, error: BaseException, problem: str | None = None) -> Scored:
         """Return the verdict of a metric that gave none; an `UnavailableError` is raised."""
@@ -448,7 +451,7 @@ class Scorer:
             verdict = ask(json_text(gold), json_text(predicted))
             # the text similarity of containers changes with every added member, and text
             # comparison ignores brackets: [1, 2] and [[1], 2], "null" and [null]
-            if is_offline and any(isinstance(v, _ALIGNABLE) for v in (gold, predicted)):
+            if is_offline and (isinstance(gold, _ALIGNABLE) or isinstance(predicted, _ALIGNABLE)):
                 same = verdict.score >= _SAME
                 if not same or _shape(gold) != _shape(predicted):
                     return Verdict(0.0, "other_shape" if same else verdict.reason)

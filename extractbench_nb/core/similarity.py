@@ -98,6 +98,8 @@ def pass_threshold(node: Node, name: str = "pass_threshold", default: float = 0.
 
 def never_match(gold: Any, predicted: Any) -> bool:
     """Whether two items can never match because one is a container and the other is not."""
+    if type(gold) is type(predicted):
+        return False
     one, two = json_type(gold), json_type(predicted)
     return one != two and bool({one, two} & {"object", "array"})
 
@@ -214,9 +216,12 @@ class ItemComparer:
                 return known
         at = resolve_union(node, gold, predicted)
         score_it = self.scorer.whole_array if at.kind == "array" else self.scorer.verdicts
-        is_present = PRESENT in (state_of(gold, at), state_of(predicted, at))
+        is_present = kind in SCALARS or PRESENT in (state_of(gold, at), state_of(predicted, at))
+        readings: tuple[Any, ...] = (gold, *others)
+        if at.config is not None and at.config.accepted:
+            readings += class_members(at, gold)
         best = None
-        for reading in (gold, *others, *class_members(at, gold)):
+        for reading in readings:
             verdicts = [
                 verdict
                 if type(verdict) is Scored and verdict.outcome != ALIGNED
