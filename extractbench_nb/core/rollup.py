@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from extractbench_nb.core.traversal import Traversal
 
 
-def finish(walk: Traversal, profile: Profile) -> None:
+def decide(walk: Traversal, profile: Profile) -> None:
     """Decide all pairs and arrays of a traversal whose verdicts are known, by a profile's rules."""
     roll_up(walk.arrays, profile)
     if profile.count_array_leaves:

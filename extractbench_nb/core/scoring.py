@@ -74,7 +74,7 @@ class Scored(NamedTuple):
     calls: tuple[JudgeCall, ...] = ()
     accepted: str | None = None
 
-    def read_as(self, alternative: str, *, is_present: bool = True) -> Scored:
+    def of_alternative(self, alternative: str, *, is_present: bool = True) -> Scored:
         """Say which alternative the verdict is about; `is_present` tells whether gold has one.
 
         If it has, a value that is rightly absent is correct.
@@ -88,34 +88,34 @@ class Scored(NamedTuple):
 class Pending(NamedTuple):
     """A verdict that must be awaited.
 
-    ``alternative`` is what `Scored.read_as` is told, if the call is about an alternative.
-    ``readings`` are the verdicts on gold's value and its alternatives, where there are several.
+    ``alternative`` is what `Scored.of_alternative` is told, if the call is about an alternative.
+    ``options`` are the verdicts on gold's value and its alternatives, where there are several.
     """
 
     metric: Bound
     call: Call
     alternative: tuple[str, bool] | None = None
-    readings: tuple[Scored | Pending, ...] = ()
+    options: tuple[Scored | Pending, ...] = ()
 
-    def read_as(self, alternative: str, *, is_present: bool = True) -> Pending:
+    def of_alternative(self, alternative: str, *, is_present: bool = True) -> Pending:
         """Say which alternative the verdict is about."""
         return self._replace(alternative=(alternative, is_present))
 
     async def settled(self) -> Scored:
-        """Await one reading after the other until one passes; the best counts, with all calls."""
+        """Await one option after the other until one passes; the best counts, with all calls."""
         known: list[Scored] = []
-        for reading in self.readings or (self,):
-            if isinstance(reading, Scored):
-                known.append(reading)
+        for option in self.options or (self,):
+            if isinstance(option, Scored):
+                known.append(option)
             else:
                 try:
-                    result = await reading.call()
+                    result = await option.call()
                 except Exception as error:  # noqa: BLE001 - it becomes a verdict
                     result = error
-                verdict = reading.metric.verdict(result)
-                if reading.alternative is not None:
-                    text, is_present = reading.alternative
-                    verdict = verdict.read_as(text, is_present=is_present)
+                verdict = option.metric.verdict(result)
+                if option.alternative is not None:
+                    text, is_present = option.alternative
+                    verdict = verdict.of_alternative(text, is_present=is_present)
                 known.append(verdict)
             if known[-1].passed:
                 break
@@ -278,7 +278,7 @@ class Scorer:
             absent = _REQUIRED_MISSING
         return self.resolved(node, gold, absent)
 
-    def best_reading(
+    def best_of_accepted(
         self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
     ) -> Verdicts:
         """Score a value that has accepted alternatives: the best one counts, gold's own if equal.
@@ -286,19 +286,19 @@ class Scorer:
         A judge that is awaited is asked about gold first, about an alternative only if nothing
         before it passes, and not at all if the prediction equals one of them.
         """
-        readings = [self.verdicts(node, gold, predicted)]
+        options = [self.verdicts(node, gold, predicted)]
         is_present = state_of(gold, node) == PRESENT
         for other in (*others, *class_members(node, gold)):
             text = canonical(other)
             verdicts = self.verdicts(node, other, predicted)
-            readings.append(tuple(v.read_as(text, is_present=is_present) for v in verdicts))
-        known = [verdicts for verdicts in readings if Pending not in map(type, verdicts)]
-        best = max(known, key=_rank, default=readings[0])
-        if len(known) == len(readings) or (known and _rank(best)[0] == 1.0):
+            options.append(tuple(v.of_alternative(text, is_present=is_present) for v in verdicts))
+        known = [verdicts for verdicts in options if Pending not in map(type, verdicts)]
+        best = max(known, key=_rank, default=options[0])
+        if len(known) == len(options) or (known and _rank(best)[0] == 1.0):
             return best
         return tuple(
-            next(v for v in verdicts if isinstance(v, Pending))._replace(readings=verdicts)
-            for verdicts in zip(*readings, strict=False)
+            next(v for v in verdicts if isinstance(v, Pending))._replace(options=verdicts)
+            for verdicts in zip(*options, strict=False)
         )
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
@@ -469,7 +469,7 @@ class Scorer:
         identical = Scored(spec.metric_id, 1.0, True, "correct", "identical", None, spec.weight)
         always = spec.params.get("prompt_template") is not None
 
-        def asked(at: Node, gold: Any, predicted: Any) -> Any:
+        def identical_or_later(at: Node, gold: Any, predicted: Any) -> Any:
             # the same JSON: 1 is neither "1" nor true
             if not always and canonical(gold) == canonical(predicted):
                 return identical
@@ -483,7 +483,7 @@ class Scorer:
                 )
             return _Later(lambda: ask(question))
 
-        return Bound(spec, mark, asked, is_judged=True)
+        return Bound(spec, mark, identical_or_later, is_judged=True)
 
 
 def unaligned(error: JudgeError) -> Scored:
@@ -495,7 +495,7 @@ _ALIGNING = MetricSpec(REGISTRY.built_in_that("aligns").name)
 
 
 def _rank(verdicts: Sequence[Any]) -> tuple[float, float]:
-    """Rank readings: those that pass, those without a verdict, the others; then by score."""
+    """Rank options: those that pass, those without a verdict, the others; then by score."""
     score, passed = point_score(verdicts)
     return 0.5 if passed is None else float(passed), score or 0.0
 

@@ -217,21 +217,21 @@ class ItemComparer:
         at = resolve_union(node, gold, predicted)
         score_it = self.scorer.whole_array if at.kind == "array" else self.scorer.verdicts
         is_present = kind in SCALARS or PRESENT in (state_of(gold, at), state_of(predicted, at))
-        readings: tuple[Any, ...] = (gold, *others)
+        options: tuple[Any, ...] = (gold, *others)
         if at.config is not None and at.config.accepted:
-            readings += class_members(at, gold)
+            options += class_members(at, gold)
         best = None
-        for reading in readings:
+        for option in options:
             verdicts = [
                 verdict
                 if type(verdict) is Scored and verdict.outcome != ALIGNED
-                else self._settled(verdict, at, reading, predicted)
-                for verdict in score_it(at, reading, predicted)
+                else self._settled(verdict, at, option, predicted)
+                for verdict in score_it(at, option, predicted)
             ]
             score, passed = point_score(verdicts)
             if best is None or (bool(passed), score or 0.0) > (best.passed, best.score):
                 best = FieldScore(score or 0.0, bool(passed), is_present)
-        assert best is not None  # noqa: S101 - gold is the first reading
+        assert best is not None  # noqa: S101 - gold is the first option
         if key is not None:
             self._field_scores[key] = best
         return best
@@ -248,7 +248,7 @@ class ItemComparer:
                 self._flattened.setdefault(id(value), map_items(value))
                 for value in (gold, predicted)
             )
-        replaced = self.readings(node, array, gold, predicted)
+        replaced = self.choose_alternatives(node, array, gold, predicted)
         if replaced:
             gold = [replaced.get(i, item) for i, item in enumerate(gold)]
             self._kept.append(gold)
@@ -259,7 +259,7 @@ class ItemComparer:
         score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
         return verdict._replace(score=score, passed=score >= pass_threshold(node))
 
-    def readings(
+    def choose_alternatives(
         self, node: Node, array: Any, gold: Sequence[Any], predicted: Sequence[Any]
     ) -> dict[int, Any]:
         """Choose accepted alternatives to put in the place of gold's items, by index.
@@ -276,15 +276,15 @@ class ItemComparer:
             partners = predicted[i : i + 1] if i < len(node.children.prefix) else predicted
             others = [chosen.get(k, item) for k, item in enumerate(gold) if k != i]
             best = self._nearest(at, own, partners, others)
-            readings = [
+            options = [
                 MapItem(own.key, value, own.siblings) if isinstance(own, MapItem) else value
                 for value in sorted(alternatives[i], key=canonical)
             ]
-            self._kept.append(readings)  # results are remembered by identity
-            for reading in readings if not best[0] else ():
-                nearest = self._nearest(at, reading, partners, others)
+            self._kept.append(options)  # results are remembered by identity
+            for option in options if not best[0] else ():
+                nearest = self._nearest(at, option, partners, others)
                 if nearest > best:
-                    best, chosen[i] = nearest, reading
+                    best, chosen[i] = nearest, option
         return chosen
 
     def _nearest(
