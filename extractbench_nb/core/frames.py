@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from functools import wraps
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
 from extractbench_nb.support.foreign_values import as_pandas as as_pandas  # noqa: PLC0414 - for other rooms
+from extractbench_nb.support.pandas_helpers import own_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,24 @@ class DescribedFrames:
             One row per column: column, dtype, values, nullable, meaning, frame.
         """
         return describe_frames(cls._specs)
+
+
+_Result = TypeVar("_Result")
+_Frame = TypeVar("_Frame", pd.DataFrame, pd.Series)
+
+
+def built_once(build: Callable[[_Result], _Frame]) -> Callable[[_Result], _Frame]:
+    """Build a frame of a result at its first access, and return a copy of it at each one."""
+    name = f"_{build.__name__}"
+
+    @wraps(build)
+    def frame(result: _Result) -> _Frame:
+        frames: dict[str, _Frame] = vars(result)
+        if name not in frames:
+            frames[name] = build(result)
+        return own_copy(frames[name])
+
+    return frame
 
 
 _IDS = (
