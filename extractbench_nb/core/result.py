@@ -200,22 +200,6 @@ class Evaluation(DescribedFrames):
 
     Attributes
     ----------
-    fields, arrays, matches, judge_calls : pandas.DataFrame
-        One row per field and metric; per array; per array item; per call of a model. Each access
-        returns a copy. `Evaluation.columns` describes the columns.
-    summary : pandas.Series
-        Scores and counts over the counted nodes. Scores are in [0, 1]; where nothing is counted
-        they are 1 and ``evaluated`` is 0.
-    warnings : pandas.DataFrame
-        One row per finding: faults of gold, undeclared keys, violations of the schema.
-    mismatches : pandas.DataFrame
-        One row per wrong value that has a kind: power of ten, truncated, ...; joins on ``path``.
-    rules : pandas.DataFrame
-        One row per cross-field rule that applies to the schema, see `rule`; not frozen.
-    rows, scores : pandas.DataFrame
-        ``fields`` and the measures of ``summary`` in the form that every `ScoredResult` has.
-    meta : dict
-        Profile, judge, alignment, seconds, versions.
     inputs : Inputs
         What was compared: schema, gold, predicted, and the parser's message if any.
     profile : Profile
