@@ -292,7 +292,7 @@ def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> 
                     continue
                 if child is None:
                     yield Part(part.path + member(str(key)), inner, below)
-                elif compared or isinstance(inner, dict | list):
+                elif child.kind not in _LEAF_KINDS if compared else isinstance(inner, dict | list):
                     step = child.step or bracketed(str(key))
                     stack.append((child, Part(part.path + step, inner, below)))
         elif (
