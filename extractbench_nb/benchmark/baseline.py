@@ -28,7 +28,7 @@ from extractbench_nb.stats import Drawing, failure_modes, rate_interval, valid_i
 from extractbench_nb.support.pandas_helpers import refuse_missing
 
 if TYPE_CHECKING:
-    from extractbench_nb.support.publication import PaperStyler, Texts
+    from extractbench_nb.benchmark.publication import PaperStyler, Texts
 
 _NONE = "—"
 
@@ -241,7 +241,7 @@ class BaselineTables:
             There is no such table or schema.
         """
         needs("jinja2", "notebook")
-        from extractbench_nb.support.publication import styled
+        from extractbench_nb.benchmark.publication import styled
 
         if str(n) == "7":
             counts = zip(self.failures.index, self.failures.to_numpy(), strict=True)

@@ -38,7 +38,7 @@ from extractbench_nb.errors import InputError, needs
 from extractbench_nb.runs import Dataset
 
 if TYPE_CHECKING:
-    from extractbench_nb.support.publication import PaperStyler, Spans, Texts
+    from extractbench_nb.benchmark.publication import PaperStyler, Spans, Texts
 
 COMPARE_COLUMNS = FrameSpec(
     "compare",
@@ -222,7 +222,7 @@ def style(
     | Total | 35 | 2,076 | 12,867† |
     """
     needs("jinja2", "notebook")
-    from extractbench_nb.support.publication import styled
+    from extractbench_nb.benchmark.publication import styled
 
     part = _table_name(n, values)
     recomputed = recompute(part, facts_of(dataset))

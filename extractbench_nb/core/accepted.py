@@ -1,8 +1,8 @@
 """Accepted alternatives: other values that are right too, of scalars and of whole array items.
 
 Users give them as a frame, records or a file; they are checked against gold. The scorer takes the
-best of gold's value and its alternatives (`Scorer.best_reading`); items are replaced before their
-array is aligned (`ItemComparer.readings`).
+best of gold's value and its alternatives (`Scorer.best_of_accepted`); items are replaced before
+their array is aligned (`ItemComparer.choose_alternatives`).
 """
 
 from __future__ import annotations

@@ -87,6 +87,7 @@ class OptimalAligner(ItemComparer):
         self.pairs_by_key: dict[tuple[Node, int, int], Pairs] = {}
         self._sides: dict[int, Side] = {}
         self._texts: dict[int, str] = {}
+        self._sizes: dict[int, int] = {}
 
     @classmethod
     def offline(cls, profile: Profile) -> OptimalAligner:
@@ -140,7 +141,7 @@ class OptimalAligner(ItemComparer):
         if len(equal) == min(len(left), len(right)):
             return equal
         gold, predicted = [ours.items[i] for i in left], [theirs.items[j] for j in right]
-        if _is_small(node, gold, predicted):
+        if self._is_small(node, gold, predicted):
             # metrics with a tolerance may match more items if equal ones are not paired
             preferred = [(left.index(i), right.index(j)) for i, j in equal]
             pairs = self._solve(node, (gold, predicted), least, preferred=preferred)
@@ -149,7 +150,7 @@ class OptimalAligner(ItemComparer):
         gold, predicted = [ours.items[i] for i in left], [theirs.items[j] for j in right]
         if len(gold) * len(predicted) > DENSE_PAIRS:
             pairs = _solve_greedily(node, gold, predicted)
-        elif _is_small(node, gold, predicted):
+        elif self._is_small(node, gold, predicted):
             pairs = self._solve(node, (gold, predicted), least)
         else:
             pairs = self._solve_likeliest(node, gold, predicted, least)
@@ -167,9 +168,9 @@ class OptimalAligner(ItemComparer):
     ) -> Pairs:
         """Pair items on the declared metrics: any of them, or candidates only.
 
-        Without `candidates` it begins with what pairs are worth at most, until all chosen pairs
-        have been compared. Of equal solutions the one with most of the `preferred` pairs is taken.
-        With `by_key` the number of pairs comes before that of matches.
+        It may begin with what pairs are worth at most, until all chosen pairs have been compared.
+        Of equal solutions the one with most of the `preferred` pairs is taken. With `by_key` the
+        number of pairs comes before that of matches.
         """
         gold, predicted = sides
         worth = np.full((len(gold), len(predicted)), 0.0 if by_key or least > 0.0 else _TINY)
@@ -184,9 +185,12 @@ class OptimalAligner(ItemComparer):
             worth[a, b] = total if takes_part else 0.0
             (bounds.add if is_bound else bounds.discard)((a, b))
 
+        # bounds tell pairs apart only if the items have fields that take no time to compare
+        properties = node.children.properties.values()
+        exactly = self._is_costly(node) or all(map(self._is_costly, properties))
         everything = itertools.product(range(len(gold)), range(len(predicted)))
         for a, b in everything if candidates is None else candidates:
-            put(a, b, exactly=candidates is not None)
+            put(a, b, exactly=exactly)
         for pair in preferred:
             worth[pair] += _TINY * (worth[pair] > 0.0)
         while True:
@@ -203,15 +207,20 @@ class OptimalAligner(ItemComparer):
         """Compare the pairs that are best by the estimate, then the likeliest of those left."""
         similar, likely = estimate(node, gold, predicted)
         proposed = solve(similar + (2.0 + min(similar.shape)) * likely)
-        matched = [(a, b) for a, b in proposed if self.compare(node, gold[a], predicted[b]).matched]
+        matched = [
+            (a, b)
+            for a, b in proposed
+            if self.at_most(node, gold[a], predicted[b])[0].matched
+            and self.compare(node, gold[a], predicted[b]).matched
+        ]
         rows, columns = _without(matched, range(len(gold)), range(len(predicted)))
         if not rows or not columns:
             return matched
         ours, theirs = [gold[a] for a in rows], [predicted[b] for b in columns]
         candidates = None
-        if not _is_small(node, ours, theirs):
+        if not self._is_small(node, ours, theirs):
             shorter = min(len(ours), len(theirs))
-            per_pair = _comparisons(node, gold, predicted) / similar.size
+            per_pair = self._comparisons(node, gold, predicted) / similar.size
             affordable = round(SECOND_LOOK_COMPARISONS / (per_pair * shorter))
             count = min(SECOND_LOOK, shorter, affordable) if per_pair <= LARGE_PAIR else 0
             candidates = _likeliest(similar[np.ix_(rows, columns)], count)
@@ -223,6 +232,23 @@ class OptimalAligner(ItemComparer):
             candidates += [(place[0][a], place[1][b]) for a, b in set(proposed) - set(matched)]
         pairs = self._solve(node, (ours, theirs), least, candidates=candidates)
         return matched + [(rows[a], columns[b]) for a, b in pairs]
+
+    def _is_small(self, node: Node, gold: list[Any], predicted: list[Any]) -> bool:
+        """Whether all pairs of items can be compared by the declared metrics."""
+        pairs = len(gold) * len(predicted)  # counted first: it takes no walk through the items
+        return pairs <= EXACT and self._comparisons(node, gold, predicted) <= EXACT
+
+    def _comparisons(self, node: Node, gold: list[Any], predicted: list[Any]) -> float:
+        """Estimate the comparisons of scalars that comparing all pairs of items takes.
+
+        An item's own fields, `flat` of them, are compared one by one, the items of its arrays pair
+        by pair: together about ``leaves * others / flat``.
+        """
+        flat = sum(c.kind != "array" for c in node.children) if node.kind == "object" else 1
+        leaves, others = (
+            sum([_leaves(item, self._sizes) for item in side]) for side in (gold, predicted)
+        )
+        return max(len(gold) * len(predicted), leaves * others / max(1, flat))
 
     def _pair_keys(
         self,
@@ -313,27 +339,15 @@ def _likeliest(similar: Matrix, count: int) -> Pairs:
     return [(b, a) for a, b in pairs] if is_tall else pairs
 
 
-def _is_small(node: Node, gold: list[Any], predicted: list[Any]) -> bool:
-    """Whether all pairs of items can be compared by the declared metrics."""
-    pairs = len(gold) * len(predicted)  # counted first: it takes no walk through the items
-    return pairs <= EXACT and _comparisons(node, gold, predicted) <= EXACT
-
-
-def _comparisons(node: Node, gold: list[Any], predicted: list[Any]) -> float:
-    """Estimate the comparisons of scalars that comparing all pairs of items takes.
-
-    An item's own fields, `flat` of them, are compared one by one, the items of its arrays pair by
-    pair: together about ``leaves * others / flat``.
-    """
-    flat = sum(c.kind != "array" for c in node.children) if node.kind == "object" else 1
-    leaves, others = sum(map(_leaves, gold)), sum(map(_leaves, predicted))
-    return max(len(gold) * len(predicted), leaves * others / max(1, flat))
-
-
-def _leaves(value: Any) -> int:
+def _leaves(value: Any, memo: dict[int, int]) -> int:
+    """Count the scalars of an item; the memo is by identity."""
     if not isinstance(value, dict | list | tuple):
         return 1
-    return sum(map(_leaves, value.values() if isinstance(value, dict) else value))
+    count = memo.get(id(value))
+    if count is None:
+        below = value.values() if isinstance(value, dict) else value
+        count = memo[id(value)] = sum([_leaves(inner, memo) for inner in below])
+    return count
 
 
 # --- equal items ---------------------------------------------------------------------------------

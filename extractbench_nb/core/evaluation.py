@@ -26,7 +26,7 @@ from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.records import ROOT, Leaf
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.result import Evaluation, Inputs
-from extractbench_nb.core.rollup import finish, null_pass_rate
+from extractbench_nb.core.rollup import decide, null_pass_rate
 from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.scoring import Scored, Scorer
@@ -101,7 +101,7 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
         Other values that are right too: a frame or records with ``path`` (gold's instance path),
         ``value``, and optionally ``document`` and ``note``; or the name of such a JSON or CSV file.
-        The best reading scores, gold's own if none is better. See the Notes.
+        The best value scores, gold's own if none is better. See the Notes.
 
     Returns
     -------
@@ -280,7 +280,7 @@ class Run:
     def finish(self) -> Evaluation:
         """Build the result, once no verdict is open."""
         if self.problem is None:
-            finish(self.traversal, self.profile)
+            decide(self.traversal, self.profile)
         alignment = self.alignment
         if not isinstance(alignment, str):
             alignment = alignment.name if isinstance(alignment, ModelAligner) else "callable"
@@ -307,7 +307,7 @@ class Run:
         )
 
     def _null_pass_rate(self) -> float:
-        """Return the pass rate of a prediction in which everything is null; no judge is asked."""
+        """Return the pass rate of a prediction in which everything is null; without a judge."""
         scorer = Scorer(self.profile, OfflineJudge(), self.scorer.accepted)
         null_walk = Traversal(scorer, "optimal")
         null_walk.descend(self.schema.root, self.gold, None)

@@ -179,21 +179,6 @@ SUMMARY = FrameSpec(
 )
 
 
-def field_frame(leaves: Iterable[Leaf]) -> pd.DataFrame:
-    """Build ``fields``: one row per evaluated field and metric."""
-    return FIELD_COLUMNS.from_rows(field_rows(leaves))
-
-
-def array_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
-    """Build ``arrays``: one row per array that exists on either side."""
-    return ARRAY_COLUMNS.from_rows(array_row(array) for array in arrays)
-
-
-def match_frame(arrays: Iterable[ArrayRecord]) -> pd.DataFrame:
-    """Build ``matches``: one row per gold item, plus one per spurious predicted item."""
-    return MATCH_COLUMNS.from_rows(row for array in arrays for row in match_rows(array))
-
-
 CALL_COLUMNS = FrameSpec(
     "judge_calls",
     "one row per call of a model",

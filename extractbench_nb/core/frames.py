@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from functools import wraps
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
 from extractbench_nb.support.foreign_values import as_pandas as as_pandas  # noqa: PLC0414 - for other rooms
+from extractbench_nb.support.pandas_helpers import own_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,9 @@ class FrameSpec:
     def build(self, data: Mapping[str, Sequence[Any]] | None = None) -> pd.DataFrame:
         """Make the frame, with the declared columns, order and dtypes, also when it is empty."""
         data = data or {}
-        arrays = {c.name: _array(data.get(c.name, ()), c.dtype) for c in self.columns}
-        return pd.DataFrame(arrays, copy=False)
+        index = pd.RangeIndex(len(next(iter(data.values()), ())))
+        arrays = {c.name: _array(data.get(c.name, ()), c.dtype, index) for c in self.columns}
+        return pd.DataFrame(arrays, index, copy=False)
 
     def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
         """Make the frame from rows with one cell per column in the declared order."""
@@ -105,6 +108,24 @@ class DescribedFrames:
             One row per column: column, dtype, values, nullable, meaning, frame.
         """
         return describe_frames(cls._specs)
+
+
+_Result = TypeVar("_Result")
+_Frame = TypeVar("_Frame", pd.DataFrame, pd.Series)
+
+
+def built_once(build: Callable[[_Result], _Frame]) -> Callable[[_Result], _Frame]:
+    """Build a frame of a result at its first access, and return a copy of it at each one."""
+    name = f"_{build.__name__}"
+
+    @wraps(build)
+    def frame(result: _Result) -> _Frame:
+        frames: dict[str, _Frame] = vars(result)
+        if name not in frames:
+            frames[name] = build(result)
+        return own_copy(frames[name])
+
+    return frame
 
 
 _IDS = (
@@ -179,16 +200,18 @@ _MASKED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def _array(values: Sequence[Any], dtype: str) -> Any:
+def _array(values: Sequence[Any], dtype: str, index: pd.RangeIndex) -> Any:
     if dtype in _MASKED:
         kind, filler = _MASKED[dtype]
         mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
         filled = [filler if v is None else v for v in values] if mask.any() else values
         return kind(np.array(filled, dtype=type(filler)), mask)
     if dtype.startswith("datetime64["):  # counted since 1970 in UTC
-        return pd.Series(values, dtype="Int64").astype(pandas_dtype(dtype))
+        return pd.Series(values, index, dtype="Int64").astype(pandas_dtype(dtype))
     if dtype not in ("object", "string"):
         return np.array(values, dtype=dtype)
     cells = np.fromiter(values, dtype=object, count=len(values))
     # a bare array of texts would become text in a column of objects
-    return pd.array(cells, dtype=TEXT) if dtype == "string" else pd.Series(cells, dtype=object)
+    if dtype == "string":
+        return pd.array(cells, dtype=TEXT)
+    return pd.Series(cells, index, dtype=object, copy=False)

@@ -37,53 +37,58 @@ def pair_up(node: Node, gold: Any, predicted: Any) -> list[Point]:
 
 
 def _collect(
-    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, asked: bool = True
+    points: list[Point],
+    node: Node,
+    gold: Any,
+    predicted: Any,
+    suffix: str,
+    is_due: bool = True,
 ) -> None:
     """Collect the points of two values.
 
-    With `asked` false, neither gold nor the schema expects a value here: only the prediction
+    With `is_due` false, neither gold nor the schema expects a value here: only the prediction
     chose this branch of a union, or continued a recursive object. Then only predicted values are
     points; fields that are absent on both sides would count as correct.
     """
     if gold is UNLABELED:
         return
     if node.kind == "union":
-        _collect_union(points, node, gold, predicted, suffix, asked)
+        _collect_union(points, node, gold, predicted, suffix, is_due)
         return
     config, kind = node.config, node.kind
     if kind == "null" or (config is not None and config.skip):
         return
-    due = asked or holds_something(predicted)
+    counts = is_due or holds_something(predicted)
     if kind != "object":
-        if due:
+        if counts:
             points.append(Point(node, gold, predicted, suffix))
         return
-    if config is not None and due:  # a metric that takes the object as a whole
+    if config is not None and counts:  # a metric that takes the object as a whole
         points.append(Point(node, gold, predicted, suffix))
     below_gold = gold is MISSING or gold is None or isinstance(gold, dict)
-    if below_gold and (asked or isinstance(predicted, dict)):
-        _collect_children(points, node, gold, predicted, suffix, asked)
-    elif config is None and due:
+    if below_gold and (is_due or isinstance(predicted, dict)):
+        _collect_children(points, node, gold, predicted, suffix, is_due)
+    elif config is None and counts:
         points.append(Point(node, gold, predicted, suffix))
 
 
 def _collect_union(
-    points: list[Point], union: Node, gold: Any, predicted: Any, suffix: str, asked: bool
+    points: list[Point], union: Node, gold: Any, predicted: Any, suffix: str, is_due: bool
 ) -> None:
     """Collect the points of a union as the node that it is for these values."""
     node = resolve_union(union, gold, predicted)
-    if asked and (gold is MISSING or gold is None):
-        expected = resolve_union(union, gold, MISSING)
-        if expected is not node and "object" in (expected.kind, node.kind):
+    if is_due and (gold is MISSING or gold is None):
+        usual = resolve_union(union, gold, MISSING)
+        if usual is not node and "object" in (usual.kind, node.kind):
             before = len(points)
-            _collect(points, node, gold, predicted, suffix, asked=False)
+            _collect(points, node, gold, predicted, suffix, is_due=False)
             if len(points) > before:
                 return
             # no key of the value is declared, but the value is invented all the same
-            node = expected
-            if expected.kind == "object" or not holds_something(predicted):
+            node = usual
+            if usual.kind == "object" or not holds_something(predicted):
                 predicted = MISSING
-    _collect(points, node, gold, predicted, suffix, asked)
+    _collect(points, node, gold, predicted, suffix, is_due)
 
 
 def holds_something(value: Any) -> bool:
@@ -92,14 +97,14 @@ def holds_something(value: Any) -> bool:
 
 
 def _collect_children(
-    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, asked: bool
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, is_due: bool
 ) -> None:
     below = node.children
     has_gold, has_predicted = isinstance(gold, dict), isinstance(predicted, dict)
     if node.recursive and not has_gold:
         if not has_predicted:
             return
-        asked = False
+        is_due = False
     ours = gold if has_gold else _NOTHING
     theirs = predicted if has_predicted else _NOTHING
     lack = None if gold is None else MISSING  # below null everything is null
@@ -112,18 +117,18 @@ def _collect_children(
         gold_value, predicted_value = ours.get(name, lack), theirs.get(name, rest)
         if child.kind == "union":
             child = child.choices.get(type(gold_value), child)  # noqa: PLW2901
-        if asked and child.kind in _LEAF_KINDS and gold_value is not UNLABELED:  # most fields
+        if is_due and child.kind in _LEAF_KINDS and gold_value is not UNLABELED:  # most fields
             if child.config is None or not child.config.skip:
                 points.append(Point(child, gold_value, predicted_value, suffix + child.step))
         else:
-            _collect(points, child, gold_value, predicted_value, suffix + child.step, asked)
+            _collect(points, child, gold_value, predicted_value, suffix + child.step, is_due)
     if below.patterns or below.additional is not None:
         for key in dict.fromkeys((*ours, *theirs)):
             entry = None if key in below.properties else below.entry(key)
             if entry is not None:
                 path = suffix + bracketed(str(key))
                 gold_value, predicted_value = ours.get(key, lack), theirs.get(key, rest)
-                _collect(points, entry, gold_value, predicted_value, path, asked and key in ours)
+                _collect(points, entry, gold_value, predicted_value, path, is_due and key in ours)
 
 
 _NOTHING: dict[str, Any] = {}
@@ -287,7 +292,7 @@ def undeclared(node: Node, value: Any, gold: Any, *, compared: bool = False) -> 
                     continue
                 if child is None:
                     yield Part(part.path + member(str(key)), inner, below)
-                elif compared or isinstance(inner, dict | list):
+                elif child.kind not in _LEAF_KINDS if compared else isinstance(inner, dict | list):
                     step = child.step or bracketed(str(key))
                     stack.append((child, Part(part.path + step, inner, below)))
         elif (

@@ -73,8 +73,8 @@ class ArrayRecord(Leaf):
 
     If a side is absent or broken, or a metric takes the array as a whole, its verdicts are known
     from the start; `roll_up` fills in the verdict of an alignment. ``unaligned`` is the verdict of
-    an alignment that failed, because a model gave no answer. ``readings`` are the accepted
-    alternatives that were aligned in place of gold's items, by index.
+    an alignment that failed, because a model gave no answer. ``alternatives`` are the
+    accepted ones that were aligned in place of gold's items, by index.
     """
 
     gold_items: list[Any] = field(default_factory=list)
@@ -86,7 +86,7 @@ class ArrayRecord(Leaf):
     score: float | None = None
     passed: bool | None = None
     unaligned: Scored | None = None
-    readings: dict[int, Any] = field(default_factory=dict)
+    alternatives: dict[int, Any] = field(default_factory=dict)
 
     @property
     def has_two_sides(self) -> bool:

@@ -27,18 +27,15 @@ from extractbench_nb.core.evaluation_frames import (
     SUMMARY,
     WARNING_COLUMNS,
     Note,
-    array_frame,
     array_row,
     call_rows,
     chosen_array,
     document_warnings,
-    field_frame,
     field_rows,
-    match_frame,
     match_rows,
     total_cost,
 )
-from extractbench_nb.core.frames import TEXT, DescribedFrames, FrameSpec, scores_of
+from extractbench_nb.core.frames import TEXT, DescribedFrames, FrameSpec, built_once, scores_of
 from extractbench_nb.core.pairing import declared_share
 from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.records import ArrayRecord, Leaf, in_order
@@ -72,7 +69,7 @@ def _rows_of(frame: pd.DataFrame, spec: FrameSpec) -> list[_Row]:
 
 def _counted_rows(ev: Evaluation) -> list[_Row]:
     """Return the counted rows of ``fields``: a pickled evaluation has the frame alone."""
-    rows = field_rows(ev.leaves) if ev.records else _rows_of(ev._fields, FIELD_COLUMNS)
+    rows = field_rows(ev.leaves) if ev.records else _rows_of(ev.fields, FIELD_COLUMNS)
     return [row for row in rows if row[_COUNTED]]
 
 
@@ -113,7 +110,7 @@ def _caveats(ev: Evaluation) -> list[str]:
 def _of_profile(ev: Evaluation) -> list[str]:
     """Name the spurious items that cost nothing, or the array that outweighs all other fields."""
     invented: Counter[str] = Counter()
-    arrays = ev._arrays[["field", "counted", "spurious"]]
+    arrays = ev.arrays[["field", "counted", "spurious"]]
     for field, is_counted, spurious in arrays.itertuples(index=False):
         if is_counted and spurious is not pd.NA:
             invented[field] += spurious
@@ -147,7 +144,7 @@ def _worst_fields(ev: Evaluation) -> Listing:
 def _differing_arrays(ev: Evaluation) -> Listing:
     """List the arrays with items that do not match, the worst first; not those inside items."""
     records = ev.array_records()
-    found = list(map(array_row, records)) if ev.records else _rows_of(ev._arrays, ARRAY_COLUMNS)
+    found = list(map(array_row, records)) if ev.records else _rows_of(ev.arrays, ARRAY_COLUMNS)
     arrays = [dict(zip(ARRAY_COLUMNS.names, row, strict=True)) for row in found]
     arrays = [a for a in arrays if a["counted"] or "[]" not in a["field"]]
     arrays = [a for a in arrays if a["gold_items"] + a["predicted_items"]]
@@ -203,22 +200,6 @@ class Evaluation(DescribedFrames):
 
     Attributes
     ----------
-    fields, arrays, matches, judge_calls : pandas.DataFrame
-        One row per field and metric; per array; per array item; per call of a model. Each access
-        returns a copy. `Evaluation.columns` describes the columns.
-    summary : pandas.Series
-        Scores and counts over the counted nodes. Scores are in [0, 1]; where nothing is counted
-        they are 1 and ``evaluated`` is 0.
-    warnings : pandas.DataFrame
-        One row per finding: faults of gold, undeclared keys, violations of the schema.
-    mismatches : pandas.DataFrame
-        One row per wrong value that has a kind: power of ten, truncated, ...; joins on ``path``.
-    rules : pandas.DataFrame
-        One row per cross-field rule that applies to the schema, see `rule`; not frozen.
-    rows, scores : pandas.DataFrame
-        ``fields`` and the measures of ``summary`` in the form that every `ScoredResult` has.
-    meta : dict
-        Profile, judge, alignment, seconds, versions.
     inputs : Inputs
         What was compared: schema, gold, predicted, and the parser's message if any.
     profile : Profile
@@ -255,52 +236,60 @@ class Evaluation(DescribedFrames):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the frames without the records behind them; warnings are computed again."""
-        frames = ("_fields", "_arrays", "_matches", "_judge_calls", "_summary")
-        kept = (*frames, "profile", "inputs", "_meta", "_notes")
-        return {name: getattr(self, name) for name in kept} | {"records": ()}
+        frames = ("fields", "arrays", "matches", "judge_calls", "summary")
+        kept = {name: getattr(self, name) for name in ("profile", "inputs", "_meta", "_notes")}
+        return {f"_{name}": getattr(self, name) for name in frames} | kept | {"records": ()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore what `__getstate__` kept."""
         self.__dict__.update(state)
 
     @property
+    @built_once
     def fields(self) -> pd.DataFrame:
         """One row per evaluated field and metric; `Evaluation.columns()` describes the columns.
 
         `to_parquet` writes it to a file; pandas' own ``to_parquet`` cannot where values of several
         types are in one column.
         """
-        return self._fields.copy()
+        return FIELD_COLUMNS.from_rows(field_rows(self.leaves))
 
     @property
+    @built_once
     def arrays(self) -> pd.DataFrame:
         """One row per array that exists on either side."""
-        return self._arrays.copy()
+        return ARRAY_COLUMNS.from_rows(map(array_row, self.array_records()))
 
     @property
+    @built_once
     def matches(self) -> pd.DataFrame:
         """One row per gold item, plus one per spurious predicted item."""
-        return self._matches.copy()
+        return MATCH_COLUMNS.from_rows(row for a in self.array_records() for row in match_rows(a))
 
     @property
+    @built_once
     def judge_calls(self) -> pd.DataFrame:
         """One row per call of a model; empty for rule-based judges."""
-        return self._judge_calls.copy()
+        return CALL_COLUMNS.from_rows(call_rows(self.records))
 
     @property
+    @built_once
     def summary(self) -> pd.Series:
         """Scores and counts over the counted nodes."""
-        return self._summary.copy()
+        values = self._summary_row([*call_rows(self.records)])
+        return pd.Series(values, SUMMARY.names, dtype=object, name="summary")
 
     @property
+    @built_once
     def warnings(self) -> pd.DataFrame:
         """One row per finding about gold, the prediction or the schema that changes no score."""
-        return self._warnings.copy()
+        return document_warnings(*self.inputs, self._notes)
 
     @property
+    @built_once
     def mismatches(self) -> pd.DataFrame:
         """One row per wrong value: its path and the kind of mismatch, computed at first access."""
-        return self._mismatches.copy()
+        return mismatch_frame(self.fields)
 
     @property
     def rules(self) -> pd.DataFrame:
@@ -324,15 +313,15 @@ class Evaluation(DescribedFrames):
     @property
     def rows(self) -> pd.DataFrame:
         """One row per evaluated field and metric, led by the labels ``run`` and ``document``."""
-        labels = {name: self._meta.get(name) for name in ("run", "document")}
-        ids = {n: pd.array([v] * len(self._fields), dtype=TEXT) for n, v in labels.items()}
-        return pd.DataFrame({**ids, **self._fields})
+        labels, fields = {name: self._meta.get(name) for name in ("run", "document")}, self.fields
+        ids = {n: pd.array([v] * len(fields), dtype=TEXT) for n, v in labels.items()}
+        return pd.DataFrame({**ids, **fields})
 
     @property
     def scores(self) -> pd.DataFrame:
         """One row per measure: run and document, if labelled, measure and score."""
         labels = {name: [self._meta.get(name)] for name in ("run", "document")}
-        cells = {name: [self._summary[name]] for name in SUMMARY.measures}
+        cells = {name: [self.summary[name]] for name in SUMMARY.measures}
         return scores_of(pd.DataFrame(labels | cells), SUMMARY.measures)
 
     def frame_rows(self) -> dict[str, list[tuple[Any, ...]]]:
@@ -422,7 +411,7 @@ class Evaluation(DescribedFrames):
         InputError
             There is no such array, or there are several.
         """
-        return chosen_array(self._arrays, path)
+        return chosen_array(self.arrays, path)
 
     @property
     def is_settled(self) -> bool:
@@ -539,31 +528,6 @@ class Evaluation(DescribedFrames):
         written: Path = registered(writer)(self, Path(folder))
         return written
 
-    @cached_property
-    def _fields(self) -> pd.DataFrame:
-        return field_frame(self.leaves)
-
-    @cached_property
-    def _mismatches(self) -> pd.DataFrame:
-        return mismatch_frame(self._fields)
-
-    @cached_property
-    def _arrays(self) -> pd.DataFrame:
-        return array_frame(self.array_records())
-
-    @cached_property
-    def _matches(self) -> pd.DataFrame:
-        return match_frame(self.array_records())
-
-    @cached_property
-    def _judge_calls(self) -> pd.DataFrame:
-        return CALL_COLUMNS.from_rows(call_rows(self.records))
-
-    @cached_property
-    def _summary(self) -> pd.Series:
-        values = self._summary_row([*call_rows(self.records)])
-        return pd.Series(values, SUMMARY.names, dtype=object, name="summary")
-
     def _summary_row(self, calls: Sequence[_Row]) -> tuple[float, ...]:
         counted = [leaf for leaf in self.leaves if leaf.counted]
         values = summarise(counted, by_field=self.profile.count_array_leaves) | {
@@ -574,10 +538,6 @@ class Evaluation(DescribedFrames):
             "llm_cost_usd": total_cost(CALL_COLUMNS.from_rows(calls)) if calls else 0.0,
         }
         return tuple(values[name] for name in SUMMARY.names)
-
-    @cached_property
-    def _warnings(self) -> pd.DataFrame:
-        return document_warnings(*self.inputs, self._notes)
 
     def __repr__(self) -> str:
         """Write scores, counts and the worst fields in a few lines."""

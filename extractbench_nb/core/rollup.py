@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from extractbench_nb.core.traversal import Traversal
 
 
-def finish(walk: Traversal, profile: Profile) -> None:
+def decide(walk: Traversal, profile: Profile) -> None:
     """Decide all pairs and arrays of a traversal whose verdicts are known, by a profile's rules."""
     roll_up(walk.arrays, profile)
     if profile.count_array_leaves:
@@ -275,8 +275,16 @@ def invented_leaves(walk: Traversal) -> None:
 def _add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths) -> None:
     parts = list(undeclared(node, predicted, gold, compared=True))
     scored = {leaf.paths.gold for leaf in parent.children} if parts else ()
+    # an invented object that was scored as a whole, in the place of a scalar or an array
+    wholes = tuple(
+        leaf.paths.gold + mark
+        for leaf in parent.children
+        if parts and isinstance(leaf.predicted, dict) and leaf.node.kind != "object"
+        for mark in ".["
+    )
     for part in parts:
-        if paths.below(part.path).gold in scored:
+        path = paths.below(part.path).gold
+        if path in scored or path.startswith(wholes):
             continue
         verdict = Scored("undeclared", 0.0, False, "hallucination", part.reason)
         for suffix, value in _beyond_gold(part):

@@ -74,7 +74,7 @@ class Scored(NamedTuple):
     calls: tuple[JudgeCall, ...] = ()
     accepted: str | None = None
 
-    def read_as(self, alternative: str, *, is_present: bool = True) -> Scored:
+    def of_alternative(self, alternative: str, *, is_present: bool = True) -> Scored:
         """Say which alternative the verdict is about; `is_present` tells whether gold has one.
 
         If it has, a value that is rightly absent is correct.
@@ -88,34 +88,34 @@ class Scored(NamedTuple):
 class Pending(NamedTuple):
     """A verdict that must be awaited.
 
-    ``alternative`` is what `Scored.read_as` is told, if the call is about an alternative.
-    ``readings`` are the verdicts on gold's value and its alternatives, where there are several.
+    ``alternative`` is what `Scored.of_alternative` is told, if the call is about an alternative.
+    ``options`` are the verdicts on gold's value and its alternatives, where there are several.
     """
 
     metric: Bound
     call: Call
     alternative: tuple[str, bool] | None = None
-    readings: tuple[Scored | Pending, ...] = ()
+    options: tuple[Scored | Pending, ...] = ()
 
-    def read_as(self, alternative: str, *, is_present: bool = True) -> Pending:
+    def of_alternative(self, alternative: str, *, is_present: bool = True) -> Pending:
         """Say which alternative the verdict is about."""
         return self._replace(alternative=(alternative, is_present))
 
     async def settled(self) -> Scored:
-        """Await one reading after the other until one passes; the best counts, with all calls."""
+        """Await one option after the other until one passes; the best counts, with all calls."""
         known: list[Scored] = []
-        for reading in self.readings or (self,):
-            if isinstance(reading, Scored):
-                known.append(reading)
+        for option in self.options or (self,):
+            if isinstance(option, Scored):
+                known.append(option)
             else:
                 try:
-                    result = await reading.call()
+                    result = await option.call()
                 except Exception as error:  # noqa: BLE001 - it becomes a verdict
                     result = error
-                verdict = reading.metric.verdict(result)
-                if reading.alternative is not None:
-                    text, is_present = reading.alternative
-                    verdict = verdict.read_as(text, is_present=is_present)
+                verdict = option.metric.verdict(result)
+                if option.alternative is not None:
+                    text, is_present = option.alternative
+                    verdict = verdict.of_alternative(text, is_present=is_present)
                 known.append(verdict)
             if known[-1].passed:
                 break
@@ -124,6 +124,10 @@ class Pending(NamedTuple):
 
 
 Verdicts = tuple[Scored | Pending, ...]
+
+
+#: What comparisons return that is no awaitable, most often.
+_SETTLED = frozenset({float, MetricScore, Verdict})
 
 
 class _Later(NamedTuple):
@@ -161,22 +165,25 @@ class Bound:
             result = self.compare(node, gold, predicted)
         except Exception as error:  # noqa: BLE001
             return self.failed(error)
-        if result is True:
-            return self.right
-        if result is False:
-            return self.wrong
-        if type(result) is _Later:
+        kind = type(result)
+        if kind is bool:
+            return self.right if result else self.wrong
+        if kind is Scored:
+            settled: Scored = result
+            return settled
+        if kind is _Later:
             return Pending(self, result.call)
-        if type(result) is not float and inspect.isawaitable(result):
+        if kind not in _SETTLED and inspect.isawaitable(result):
             return Pending(self, lambda: result)
-        return result if type(result) is Scored else self.verdict(result)
+        return self.verdict(result)
 
     def verdict(self, result: Any) -> Scored:
         """Turn what a metric or a judge returned into a verdict, or say why it is not one."""
         if isinstance(result, BaseException):
             return self.failed(result)
         value, passed, reason, reasoning, calls = result, None, None, None, ()
-        details = getattr(result, "details", _NO_DETAILS)
+        is_known = type(result) in _SETTLED
+        details = _NO_DETAILS if is_known else getattr(result, "details", _NO_DETAILS)
         if isinstance(result, MetricScore):
             value, passed, reason, reasoning = result
         elif self.is_judged:
@@ -202,13 +209,9 @@ class Bound:
             return self.failed(ValueError(problem), problem)
         passed = score >= self.mark if passed is None else bool(passed)
         usual = self.right if passed else self.wrong
-        return usual._replace(
-            score=score,
-            reason=reason or usual.reason,
-            reasoning=reasoning,
-            calls=calls,
-            result=None if details is _NO_DETAILS else result,
-        )
+        reason, result = reason or usual.reason, None if details is _NO_DETAILS else result
+        name, weight = usual.metric, usual.weight
+        return Scored(name, score, passed, usual.outcome, reason, reasoning, weight, result, calls)
 
     def failed(self, error: BaseException, problem: str | None = None) -> Scored:
         """Return the verdict of a metric that gave none; an `UnavailableError` is raised."""
@@ -275,7 +278,7 @@ class Scorer:
             absent = _REQUIRED_MISSING
         return self.resolved(node, gold, absent)
 
-    def best_reading(
+    def best_of_accepted(
         self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
     ) -> Verdicts:
         """Score a value that has accepted alternatives: the best one counts, gold's own if equal.
@@ -283,19 +286,19 @@ class Scorer:
         A judge that is awaited is asked about gold first, about an alternative only if nothing
         before it passes, and not at all if the prediction equals one of them.
         """
-        readings = [self.verdicts(node, gold, predicted)]
+        options = [self.verdicts(node, gold, predicted)]
         is_present = state_of(gold, node) == PRESENT
         for other in (*others, *class_members(node, gold)):
             text = canonical(other)
             verdicts = self.verdicts(node, other, predicted)
-            readings.append(tuple(v.read_as(text, is_present=is_present) for v in verdicts))
-        known = [verdicts for verdicts in readings if Pending not in map(type, verdicts)]
-        best = max(known, key=_rank, default=readings[0])
-        if len(known) == len(readings) or (known and _rank(best)[0] == 1.0):
+            options.append(tuple(v.of_alternative(text, is_present=is_present) for v in verdicts))
+        known = [verdicts for verdicts in options if Pending not in map(type, verdicts)]
+        best = max(known, key=_rank, default=options[0])
+        if len(known) == len(options) or (known and _rank(best)[0] == 1.0):
             return best
         return tuple(
-            next(v for v in verdicts if isinstance(v, Pending))._replace(readings=verdicts)
-            for verdicts in zip(*readings, strict=False)
+            next(v for v in verdicts if isinstance(v, Pending))._replace(options=verdicts)
+            for verdicts in zip(*options, strict=False)
         )
 
     def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
@@ -448,7 +451,7 @@ class Scorer:
             verdict = ask(json_text(gold), json_text(predicted))
             # the text similarity of containers changes with every added member, and text
             # comparison ignores brackets: [1, 2] and [[1], 2], "null" and [null]
-            if is_offline and any(isinstance(v, _ALIGNABLE) for v in (gold, predicted)):
+            if is_offline and (isinstance(gold, _ALIGNABLE) or isinstance(predicted, _ALIGNABLE)):
                 same = verdict.score >= _SAME
                 if not same or _shape(gold) != _shape(predicted):
                     return Verdict(0.0, "other_shape" if same else verdict.reason)
@@ -466,7 +469,7 @@ class Scorer:
         identical = Scored(spec.metric_id, 1.0, True, "correct", "identical", None, spec.weight)
         always = spec.params.get("prompt_template") is not None
 
-        def asked(at: Node, gold: Any, predicted: Any) -> Any:
+        def identical_or_later(at: Node, gold: Any, predicted: Any) -> Any:
             # the same JSON: 1 is neither "1" nor true
             if not always and canonical(gold) == canonical(predicted):
                 return identical
@@ -480,7 +483,7 @@ class Scorer:
                 )
             return _Later(lambda: ask(question))
 
-        return Bound(spec, mark, asked, is_judged=True)
+        return Bound(spec, mark, identical_or_later, is_judged=True)
 
 
 def unaligned(error: JudgeError) -> Scored:
@@ -492,7 +495,7 @@ _ALIGNING = MetricSpec(REGISTRY.built_in_that("aligns").name)
 
 
 def _rank(verdicts: Sequence[Any]) -> tuple[float, float]:
-    """Rank readings: those that pass, those without a verdict, the others; then by score."""
+    """Rank options: those that pass, those without a verdict, the others; then by score."""
     score, passed = point_score(verdicts)
     return 0.5 if passed is None else float(passed), score or 0.0
 

@@ -98,6 +98,8 @@ def pass_threshold(node: Node, name: str = "pass_threshold", default: float = 0.
 
 def never_match(gold: Any, predicted: Any) -> bool:
     """Whether two items can never match because one is a container and the other is not."""
+    if type(gold) is type(predicted):
+        return False
     one, two = json_type(gold), json_type(predicted)
     return one != two and bool({one, two} & {"object", "array"})
 
@@ -214,19 +216,22 @@ class ItemComparer:
                 return known
         at = resolve_union(node, gold, predicted)
         score_it = self.scorer.whole_array if at.kind == "array" else self.scorer.verdicts
-        is_present = PRESENT in (state_of(gold, at), state_of(predicted, at))
+        is_present = kind in SCALARS or PRESENT in (state_of(gold, at), state_of(predicted, at))
+        options: tuple[Any, ...] = (gold, *others)
+        if at.config is not None and at.config.accepted:
+            options += class_members(at, gold)
         best = None
-        for reading in (gold, *others, *class_members(at, gold)):
+        for option in options:
             verdicts = [
                 verdict
                 if type(verdict) is Scored and verdict.outcome != ALIGNED
-                else self._settled(verdict, at, reading, predicted)
-                for verdict in score_it(at, reading, predicted)
+                else self._settled(verdict, at, option, predicted)
+                for verdict in score_it(at, option, predicted)
             ]
             score, passed = point_score(verdicts)
             if best is None or (bool(passed), score or 0.0) > (best.passed, best.score):
                 best = FieldScore(score or 0.0, bool(passed), is_present)
-        assert best is not None  # noqa: S101 - gold is the first reading
+        assert best is not None  # noqa: S101 - gold is the first option
         if key is not None:
             self._field_scores[key] = best
         return best
@@ -243,7 +248,7 @@ class ItemComparer:
                 self._flattened.setdefault(id(value), map_items(value))
                 for value in (gold, predicted)
             )
-        replaced = self.readings(node, array, gold, predicted)
+        replaced = self.choose_alternatives(node, array, gold, predicted)
         if replaced:
             gold = [replaced.get(i, item) for i, item in enumerate(gold)]
             self._kept.append(gold)
@@ -254,7 +259,7 @@ class ItemComparer:
         score = array_score(matched, len(gold), len(predicted), self.scorer.profile.array_score)
         return verdict._replace(score=score, passed=score >= pass_threshold(node))
 
-    def readings(
+    def choose_alternatives(
         self, node: Node, array: Any, gold: Sequence[Any], predicted: Sequence[Any]
     ) -> dict[int, Any]:
         """Choose accepted alternatives to put in the place of gold's items, by index.
@@ -271,15 +276,15 @@ class ItemComparer:
             partners = predicted[i : i + 1] if i < len(node.children.prefix) else predicted
             others = [chosen.get(k, item) for k, item in enumerate(gold) if k != i]
             best = self._nearest(at, own, partners, others)
-            readings = [
+            options = [
                 MapItem(own.key, value, own.siblings) if isinstance(own, MapItem) else value
                 for value in sorted(alternatives[i], key=canonical)
             ]
-            self._kept.append(readings)  # results are remembered by identity
-            for reading in readings if not best[0] else ():
-                nearest = self._nearest(at, reading, partners, others)
+            self._kept.append(options)  # results are remembered by identity
+            for option in options if not best[0] else ():
+                nearest = self._nearest(at, option, partners, others)
                 if nearest > best:
-                    best, chosen[i] = nearest, reading
+                    best, chosen[i] = nearest, option
         return chosen
 
     def _nearest(

@@ -123,7 +123,7 @@ class Traversal:
             if not array.has_two_sides:
                 continue
             try:
-                pairs: Any = self.align(array.node, self._readings(array), array.predicted_items)
+                pairs: Any = self.align(array.node, self._gold_items(array), array.predicted_items)
             except JudgeError as error:
                 self._fail(array, error)
             else:
@@ -148,12 +148,12 @@ class Traversal:
             else:
                 some = others.get(normal_path(suffix), ()) if others else ()
                 if some or (child.config is not None and child.config.accepted):
-                    verdicts = self.scorer.best_reading(child, ours, theirs, some)
+                    verdicts = self.scorer.best_of_accepted(child, ours, theirs, some)
                 else:
                     verdicts = self.scorer.verdicts(child, ours, theirs)
                 if own is not MISSING:
                     text = canonical(None if ours is MISSING else ours)
-                    verdicts = tuple(verdict.read_as(text) for verdict in verdicts)
+                    verdicts = tuple(verdict.of_alternative(text) for verdict in verdicts)
                 shown = ours if own is MISSING else own_values.get(suffix, MISSING)
                 record = Leaf(child, at, shown, theirs, counted, verdicts)
             parent.children.append(record)
@@ -183,14 +183,14 @@ class Traversal:
         self.arrays.append(record)
         return record
 
-    def _readings(self, array: ArrayRecord) -> list[Any]:
+    def _gold_items(self, array: ArrayRecord) -> list[Any]:
         """Return gold's items as they are aligned: alternatives replace some of them."""
-        array.readings = self.comparer.readings(
+        array.alternatives = self.comparer.choose_alternatives(
             array.node, array.gold, array.gold_items, array.predicted_items
         )
-        if not array.readings:
+        if not array.alternatives:
             return array.gold_items
-        return [array.readings.get(i, item) for i, item in enumerate(array.gold_items)]
+        return [array.alternatives.get(i, item) for i, item in enumerate(array.gold_items)]
 
     def _accept(self, array: ArrayRecord, pairs: Pairs, calls: tuple[JudgeCall, ...] = ()) -> None:
         """Record the pairs of an alignment."""
@@ -222,7 +222,7 @@ class Traversal:
     def _fill(self, pair: Pair, array: ArrayRecord, i: int, j: int) -> None:
         """Record what is below a pair of items."""
         node, own = array.node.item(i), array.gold_items[i]
-        gold, predicted = array.readings.get(i, own), array.predicted_items[j]
+        gold, predicted = array.alternatives.get(i, own), array.predicted_items[j]
         is_alternative = gold is not own
         if isinstance(gold, MapItem):
             if not same_key(gold, predicted):
@@ -257,7 +257,7 @@ class Traversal:
         async def aligned(array: ArrayRecord) -> Any:
             if not array.has_two_sides:
                 return [], ()
-            alignment: Any = self.align(array.node, self._readings(array), array.predicted_items)
+            alignment: Any = self.align(array.node, self._gold_items(array), array.predicted_items)
             return await alignment
 
         while self.is_open:
@@ -285,13 +285,13 @@ def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align |
     if isinstance(alignment, ModelAligner):
         aligner = alignment
 
-        async def asked(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
+        async def by_model(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
             if node.is_aligned:
                 return await aligner.align(node, gold, predicted)
-            # no metric depends on this alignment, so no model is asked
+            # no metric depends on this alignment, so no model is needed
             return optimal(node, gold, predicted), ()
 
-        return asked
+        return by_model
 
     match: Any = alignment
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from extractbench_nb.errors import InputError, no_column
 
-Summed = TypeVar("Summed", pd.Series, pd.DataFrame)
+Frame = TypeVar("Frame", pd.Series, pd.DataFrame)
 
 
 def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -22,11 +22,11 @@ def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
 
 
-def known_sums(values: Summed, keys: list[pd.Series], *, sort: bool) -> Summed:
+def known_sums(values: Frame, keys: list[pd.Series], *, sort: bool) -> Frame:
     """Sum by keys; a sum with a missing part is missing, for which pandas 2 has no option."""
     is_known: Any = values.notna()
     sums: Any = values.groupby(keys, sort=sort).sum()
-    found: Summed = sums.where(is_known.groupby(keys, sort=sort).all())
+    found: Frame = sums.where(is_known.groupby(keys, sort=sort).all())
     return found
 
 
@@ -52,7 +52,7 @@ def _copies_on_write() -> bool:
 _DEEP = not _copies_on_write()
 
 
-def own_copy(frame: pd.DataFrame) -> pd.DataFrame:
+def own_copy(frame: Frame) -> Frame:
     """Return a copy that can be written to; the values are copied then, or at once by pandas 2."""
     return frame.copy(deep=_DEEP)
 

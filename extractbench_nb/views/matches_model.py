@@ -326,7 +326,8 @@ def _places(row: Row, fields: pd.DataFrame, start: str) -> Iterator[tuple[str, V
         yield place, None if place in seen else values, field
         seen.add(place)
     for place, values in values_at.items():
-        if place not in seen:
+        # of an undeclared array only the leaves are scored
+        if place not in seen and not any(leaf.startswith(place + "[") for leaf in seen):
             yield place, values, None
 
 

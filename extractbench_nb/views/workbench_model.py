@@ -276,7 +276,7 @@ class Tuning:
         for key, tuned in self.params.items():
             if key in params:
                 value = params[key]
-                whole = isinstance(value, float) and is_whole(tuned.param) and value.is_integer()
+                whole = isinstance(value, float) and tuned.param.is_whole and value.is_integer()
                 found[key] = int(value) if whole else value
         return found
 
@@ -315,11 +315,6 @@ def _metric_name(metric: Any) -> str:
     if not isinstance(name, str) or name not in known:
         raise ConfigError(None, f"unknown metric {metric!r}; {nearest(metric, known)}")
     return name
-
-
-def is_whole(param: Param) -> bool:
-    """Say whether a number is a whole one: its default is, and it is not a share from 0 to 1."""
-    return type(param.default) is int and (param.minimum, param.maximum) != (0, 1)
 
 
 def rules_text(name: str, params: Mapping[str, Any]) -> str:
@@ -419,7 +414,7 @@ def stops(param: Param, value: float | None, *, parts: int = 100) -> list[float]
         down = [-v for v in up] if not own or own[-1] <= 0 else []
         found = [0.0, *filter(math.isfinite, [*up, *down])]
     inside = [v for v in (*found, *own) if param.problem(v) is None]
-    if is_whole(param):
+    if param.is_whole:
         inside = [v for v in inside if v.is_integer()]
     return sorted({float(f"{v:.12g}") for v in inside} | set(own))
 

@@ -737,7 +737,7 @@ class Workbench(View):
             return _box(label, do, type="text", value=value, maxlength=_LONGEST_TEXT)
         if param.kind != "number":
             return None
-        if model.is_whole(param) and float(value).is_integer() and abs(value) <= _LARGEST:
+        if param.is_whole and abs(value) <= _LARGEST:
             ends = (-_LARGEST if low is None else int(low), _LARGEST if high is None else int(high))
             self._stops.pop(tuned.key, None)
             return _box(label, do, type="number", value=int(value), min=ends[0], max=ends[1])

@@ -126,6 +126,15 @@ UNDECLARED = [
 ]
 
 
+@pytest.mark.parametrize("kinds", [[STRING, obj(x=STRING)], [arr(STRING), obj(x=STRING)]])
+def test_an_invented_object_without_declared_keys_counts_once(kinds: list[Any]) -> None:
+    schema, predicted = obj(name=STRING, p={"anyOf": kinds}), {"name": "N", "p": {"z": {"v": 1}}}
+    assert counted(schema, {"name": "N"}, predicted) == [
+        ["$.name", "correct"],
+        ["$.p", "hallucination"],
+    ]
+
+
 @pytest.mark.parametrize("gold, predicted, paths", UNDECLARED)
 def test_undeclared_predicted_leaves(gold: Any, predicted: Any, paths: list[str]) -> None:
     schema = obj(name=STRING)

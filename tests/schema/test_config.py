@@ -200,6 +200,20 @@ def test_a_metric_of_the_user_is_a_name_too() -> None:
         )
 
 
+@pytest.mark.parametrize("length, is_valid", [(2, True), (2.0, True), (2.5, False), (None, False)])
+def test_a_param_whose_default_is_whole_takes_whole_numbers(length: Any, is_valid: bool) -> None:
+    @xb.metric("config_probe")
+    def config_probe(gold: Any, predicted: Any, *, length: int = 3) -> bool:
+        return bool(gold[:length] == predicted[:length])
+
+    config = {"metric_id": "config_probe", "params": {"length": length}}
+    if is_valid:
+        assert metrics_of({**STRING, "evaluation_config": config}) is not None
+    else:
+        with pytest.raises(xb.ConfigError, match=r"length is .*; expected a whole number"):
+            metrics_of({**STRING, "evaluation_config": config})
+
+
 CANNOT = [
     # node, what it says
     ({"type": "integer", "evaluation_config": "array_llm"}, "'array_llm' at a node of type int"),

@@ -30,7 +30,8 @@ Estimated = tuple[Matrix | Flags, Flags]
 
 #: Similarity of texts by characters, and of bags of words, from which a pass is likely.
 _LIKELY_TEXT, _LIKELY_BAG = 0.9, 0.8
-_CUTOFF = 0.3
+#: Similarity by characters below which it counts as 0; the higher, the less time it takes.
+_CUTOFF, _CUTOFF_OF_MANY = 0.3, 0.7
 #: Pairs of texts beyond which texts that occur on both sides are only compared with others.
 _SPARSE = 250_000
 #: Mean length of the longer texts from which they are compared by their words.
@@ -95,7 +96,7 @@ def similar_texts(gold: Sequence[Any], predicted: Sequence[Any], _: Mapping[str,
     return similar, similar >= _LIKELY_TEXT
 
 
-def _by_characters(left: list[str], right: list[str]) -> Matrix:
+def _by_characters(left: list[str], right: list[str], cutoff: float = _CUTOFF) -> Matrix:
     """Compare texts by characters.
 
     In long columns, texts that occur on both sides are not compared with each other: most of them
@@ -104,7 +105,7 @@ def _by_characters(left: list[str], right: list[str]) -> Matrix:
     compare = partial(
         cdist,
         scorer=Levenshtein.normalized_similarity,
-        score_cutoff=_CUTOFF,
+        score_cutoff=cutoff,
         dtype=np.float32,
     )
     if len(left) * len(right) <= _SPARSE:
@@ -143,7 +144,9 @@ def judged_texts(
     if max(map(len, itertools.chain(*texts))) > _LONGEST_READ:
         return similar_texts(gold, predicted, params)
     left, right = ([text.casefold() for text in side] for side in texts)
-    similar = _by_characters(left, right)
+    # their tokens tell texts apart that differ in more characters
+    cutoff = _CUTOFF if len(left) * len(right) <= _SPARSE else _CUTOFF_OF_MANY
+    similar = _by_characters(left, right, cutoff)
     unpaired = _on_one_side(left, right)
     if all(unpaired):
         tokens = [

@@ -62,21 +62,29 @@ class Param:
         if is_valid and self.kind == "number":  # NaN is in no range
             lowest = -inf if self.minimum is None else self.minimum
             is_valid = lowest <= value <= (inf if self.maximum is None else self.maximum)
+            is_valid = is_valid and (not self.is_whole or float(value).is_integer())
         return None if is_valid else f"{self.name} is {value!r}; expected {self.expected}"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it takes whole numbers only: its default is one, and it is not a share."""
+        is_share = (self.minimum, self.maximum) == (0, 1)
+        return self.kind == "number" and type(self.default) is int and not is_share
 
     @property
     def expected(self) -> str:
         """The allowed values in words."""
+        number = "a whole number" if self.is_whole else "a number"
         if self.choices:
             return "one of " + ", ".join(repr(c) for c in self.choices)
         if self.minimum is not None and self.maximum is not None:
-            return f"a number from {self.minimum:g} to {self.maximum:g}"
+            return f"{number} from {self.minimum:g} to {self.maximum:g}"
         if self.minimum is not None:
-            return f"a number that is {self.minimum:g} or more"
+            return f"{number} that is {self.minimum:g} or more"
         if self.kind == "names":
             return "the name of a field, or a list of names"
         article = "an" if self.kind in ("object", "any") else "a"
-        return f"{article} {self.kind}"
+        return number if self.kind == "number" else f"{article} {self.kind}"
 
 
 _KINDS: dict[str, type | tuple[type, ...]] = {

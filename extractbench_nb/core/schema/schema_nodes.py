@@ -282,8 +282,8 @@ class Node:
     @property
     def alignment_params(self) -> Mapping[str, Any]:
         """The params of the metric that aligns the node's items: declared ones, then defaults."""
-        declared = next((spec.params for spec in self.specs if spec.entry.aligns), {})
-        return {**_ALIGNMENT_DEFAULTS, **declared}
+        declared = next((spec.params for spec in self.specs if spec.entry.aligns), None)
+        return {**_ALIGNMENT_DEFAULTS, **declared} if declared else _ALIGNMENT_DEFAULTS
 
     def params_of(self, metric: str) -> Mapping[str, Any]:
         """Return the declared params of one of the node's metrics.
@@ -316,7 +316,7 @@ class Node:
         return self.config.weight if self.config is not None else 1.0
 
 
-_ALIGNMENT_DEFAULTS = REGISTRY.built_in_that("aligns").defaults
+_ALIGNMENT_DEFAULTS: Mapping[str, Any] = REGISTRY.built_in_that("aligns").defaults
 
 #: The node of what no schema declares.
 NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, False, {})

@@ -197,15 +197,15 @@ def test_every_kind_of_param_has_its_control(metric: Callable[..., Any]) -> None
     assert "nothing" not in view.params
 
 
-def test_a_whole_number_after_a_fraction_is_itself(metric: Callable[..., Any]) -> None:
+def test_a_whole_number_takes_no_fraction(metric: Callable[..., Any]) -> None:
     @metric("letters")
     def letters(gold: str, predicted: str, *, n: int = 3) -> float:
         return float(gold[: int(n)] == predicted[: int(n)])
 
     view = Workbench(letters, NAMES)
-    view.params = {"n": 3.5}
-    assert controls(view)["n"].attributes["type"] == "range"
-    view.params = {"n": 4}
+    with pytest.raises(traitlets.TraitError, match="n is 3.5; expected a whole number"):
+        view.params = {"n": 3.5}
+    assert controls(view)["n"].attributes["type"] == "number"
     change(view, "n", 2)
     assert view.params["n"] == 2
 
