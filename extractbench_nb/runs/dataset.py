@@ -87,7 +87,6 @@ SCHEMA_SUFFIX = "-schema.json"
 ACCEPTED_FILES = ("accepted.json", "accepted.csv")
 DOCUMENT_FOLDER = "pdf+gold"
 RUN_FOLDER = "runs"
-RECORDED_SUFFIX = ".pred.json"
 
 _LAYOUT = f"{{domain}}/{{schema}}/{{schema}}{SCHEMA_SUFFIX}"
 
@@ -465,47 +464,6 @@ class Dataset(TextCard):
             if pdf.stem == document_id:
                 return f"document {document_id!r} has a PDF but no gold: {pdf}"
         return _unknown("document", document_id, (d.id for d in self._documents))
-
-
-def recorded_outputs(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """List recorded outputs, laid out as ``{run}/{document}.pred.json``, for `evaluate_runs`.
-
-    Parameters
-    ----------
-    folder : str or path
-        A folder with runs, at any depth; files of other names are left out.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per output, ordered by run and document: run, document, predicted (its path).
-
-    Raises
-    ------
-    InputError
-        If the folder holds no such output, or two for the same run and document.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run = Path(folder, "model-a")
-    ...     run.mkdir()
-    ...     _ = (run / "report.pred.json").write_text("{}")
-    ...     recorded_outputs(folder)[["run", "document"]].values.tolist()
-    [['model-a', 'report']]
-    """
-    paths = Path(folder).rglob(f"*{RECORDED_SUFFIX}")
-    rows = [(path.parent.name, path.name.removesuffix(RECORDED_SUFFIX), path) for path in paths]
-    if not rows:
-        layout = f"{{run}}/{{document}}{RECORDED_SUFFIX}"
-        raise InputError(f"{os.fspath(folder)!r}: no {layout} in this folder")
-    frame = RUN_COLUMNS.from_rows(sorted(rows, key=lambda row: (*row[:2], str(row[2]))))
-    repeated = frame[frame.duplicated(["run", "document"])]
-    if len(repeated):
-        run, document, path = repeated.iloc[0]
-        raise InputError(f"{str(path)!r}: run {run!r} has two outputs for document {document!r}")
-    return frame
 
 
 def load_dataset(
