@@ -149,6 +149,8 @@ class Result(NamedTuple):
 
 DESCRIPTION = "batch.json"
 DATABASE = "finished.sqlite"
+#: A damaged database by this name gives its intact outputs to a new one.
+_DAMAGED = "finished-damaged.sqlite"
 #: The files of a batch, the description first: it is written last.
 _NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in (*FRAMES, BATCH_RULES.name)))
 #: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
@@ -318,7 +320,9 @@ def _is_ours(path: Path) -> bool:
 def refuse_unfinishable(folder: Path) -> None:
     """Raise `InputError` where a folder holds results, but not what is needed to resume them."""
     _refuse_file(folder, "resume")
-    if (folder / DESCRIPTION).exists() and not (folder / DATABASE).exists():
+    if (folder / DESCRIPTION).exists() and not any(
+        (folder / name).exists() for name in (DATABASE, _DAMAGED)
+    ):
         raise InputError(
             f"resume {str(folder)!r} holds saved results and no {DATABASE}; only a folder that "
             "save_to or resume wrote can be resumed"
@@ -378,8 +382,6 @@ class MemoryStorage:
 
 # --- finished outputs on disk -----------------------------------------------------------------
 
-#: A damaged database by this name gives its intact outputs to a new one.
-_DAMAGED = "finished-damaged.sqlite"
 _TABLES = f"""
 create table if not exists settings (settings text not null);
 create table if not exists outputs (
@@ -523,30 +525,27 @@ def open_storage(folder: Path, plan: Plan, settings: Mapping[str, Any]) -> Itera
 
 def _advice(path: Path, problem: str) -> str:
     """Say which outputs of a damaged database are intact, and how to go on."""
-    try:
-        _, rows = _intact_outputs(path)
-    except (sqlite3.Error, DamagedError):
-        rows = []
-    if not rows:
-        return (
-            f"{str(path)!r} is damaged: {problem}; no output in it can be used. Remove it; the "
-            "outputs are evaluated again"
-        )
-    counts = Counter(unescape(row[0]) for row in rows)
+    counts = Counter(unescape(row[0]) for row in _intact_outputs(path)[1])
     shown = ", ".join(f"{count} of run {run!r}" for run, count in counts.most_common(_SHOWN))
     more = f" and {len(counts) - _SHOWN} more runs" if len(counts) > _SHOWN else ""
+    intact = (
+        f"{counts.total()} outputs are intact ({shown}{more})" if counts else "no output is intact"
+    )
     return (
-        f"{str(path)!r} is damaged: {problem}; {len(rows)} outputs are intact ({shown}{more}). "
-        f"Rename it to {_DAMAGED!r} and call evaluate_runs(..., resume={str(path.parent)!r}): "
-        "these are taken from it, and only the others are evaluated again"
+        f"{str(path)!r} is damaged: {problem}; {intact}. Rename it to {_DAMAGED!r} and call "
+        f"evaluate_runs(..., resume={str(path.parent)!r}): intact outputs are taken from it, and "
+        "all others are evaluated again"
     )
 
 
 def _intact_outputs(path: Path) -> tuple[dict[str, Any] | None, list[tuple[Any, ...]]]:
     """Return the settings of a damaged database, and its rows with the right digest."""
     rows: list[tuple[Any, ...]] = []
-    with _sqlite_errors(path), closing(sqlite3.connect(path, timeout=0)) as connection:
-        settings = _settings_in(connection)
+    with closing(sqlite3.connect(path, timeout=0)) as connection:
+        try:
+            settings = _settings_in(connection)
+        except (sqlite3.Error, DamagedError):
+            return None, rows
         last, unreadable = 0, 0
         while settings is not None and unreadable < _MOST_UNREADABLE:
             try:
@@ -555,7 +554,7 @@ def _intact_outputs(path: Path) -> tuple[dict[str, Any] | None, list[tuple[Any, 
                     if row[-1] is not None and row[-1] == _digest(row[:-1]):
                         rows.append(tuple(row))
                 break
-            except sqlite3.DatabaseError:
+            except sqlite3.Error:
                 last, unreadable = last + 1, unreadable + 1
     return settings, rows
 
