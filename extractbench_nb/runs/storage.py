@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
@@ -508,6 +508,9 @@ def open_storage(folder: Path, plan: Plan, settings: Mapping[str, Any]) -> Itera
         refuse_irregular(file, "database")
     try:
         with _sqlite_errors(path), closing(_connect(path)) as connection:
+            for part in folder.glob(".xb-*.part"):  # of a process that was killed
+                with suppress(OSError):
+                    part.unlink()
             stored, rows = _settings_in(connection), list[tuple[Any, ...]]()
             if stored is None and damaged.exists():
                 stored, rows = _intact_outputs(damaged)
