@@ -152,7 +152,9 @@ def read_runs(
     gold: Any = None,
 ) -> Plan:
     """Read the user's runs, and check all of them before any work is done."""
-    frame, dataset = _as_frame(runs, dataset)
+    frame, dataset = _as_frame(runs, dataset, "predicted")
+    if "raw_characters" in frame:  # of `extract`
+        frame = frame[[name for name in _OF_ANSWERS if name in frame]]
     reader = _CellReader(dataset, schema, _golds(gold))
     options = {"schema": reader.one, "gold": gold}
     _check_columns(frame, dataset, {name for name, value in options.items() if value is not None})
@@ -178,23 +180,37 @@ def read_runs(
 
 def frame_of_runs(runs: Any) -> pd.DataFrame:
     """Return runs of any kind as a frame, without checking its columns."""
-    return _as_frame(runs, None)[0]
+    return _as_frame(runs, None, None)[0]
 
 
-def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
-    if isinstance(runs, str | Path):
-        return _read_folder(Path(runs)), dataset
-    frame, problem = as_pandas(runs), "runs is an empty DataFrame"
-    if (answered := _answers(runs)) is not None:
-        frame, problem = answered, "the run has no outputs"
-    elif not isinstance(frame, pd.DataFrame):
-        frame = as_pandas(getattr(runs, "runs", None))
-        if not isinstance(frame, pd.DataFrame) or not hasattr(runs, "gold"):
+def stacked_runs(runs: Any, what: str, text: str | None) -> pd.DataFrame:
+    """Return runs of any kind, or a list of them, as one frame; `text` names the outputs."""
+    sources = runs if isinstance(runs, list | tuple) and runs else [runs]
+    frames = []
+    for source in sources:
+        frame = _read_folder(Path(source)) if isinstance(source, str | Path) else as_pandas(source)
+        for name in ("outputs", "runs"):  # of `extract`, of a dataset
+            if not isinstance(frame, pd.DataFrame):
+                frame = as_pandas(getattr(source, name, None))
+        if not isinstance(frame, pd.DataFrame):
             raise InputError(
-                f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document "
-                "and predicted, a folder laid out as run/document.json, a dataset with runs, or "
-                "what extract returns"
+                f"{what} is a {type(source).__name__}; expected a DataFrame with columns run, "
+                "document and predicted, a folder laid out as run/document.json, a dataset with "
+                "runs, what extract returns, or a list of them"
             )
+        other = {"raw": "predicted", "predicted": "raw"}.get(text or "")
+        has_other = other in frame and text not in frame
+        frames.append(frame.rename(columns={other: text}) if has_other else frame)
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
+def _as_frame(
+    runs: Any, dataset: Documents | None, text: str | None
+) -> tuple[pd.DataFrame, Documents | None]:
+    frame, problem = stacked_runs(runs, "runs", text), "runs is an empty DataFrame"
+    if "raw_characters" in frame:  # of `extract`
+        problem = "the run has no outputs"
+    if hasattr(runs, "gold") and not isinstance(as_pandas(runs), pd.DataFrame):
         name, root = getattr(runs, "name", type(runs).__name__), getattr(runs, "root", None)
         where = "" if root is None else f" in {str(root)!r}"
         problem = (
@@ -205,17 +221,6 @@ def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Docum
     if not len(frame):
         raise InputError(f"{problem}; expected one row per run and document")
     return frame, dataset
-
-
-def _answers(runs: Any) -> pd.DataFrame | None:
-    """Return the outputs of a run of `extract`, or a list of them, with cost and latency."""
-    several = runs if isinstance(runs, list | tuple) else [runs]
-    frames = [getattr(each, "outputs", None) for each in several]
-    if not frames or not all(isinstance(f, pd.DataFrame) and "raw" in f for f in frames):
-        return None
-    outputs: pd.DataFrame = pd.concat(frames, ignore_index=True)
-    outputs = outputs.rename(columns={"raw": "predicted"})
-    return outputs[[name for name in _OF_ANSWERS if name in outputs]]
 
 
 def _read_folder(folder: Path) -> pd.DataFrame:

@@ -156,7 +156,7 @@ REFUSED = {
     ),
     "number as name": (lambda f: changed(f).rename(columns={"gold": 3}), "column named 3"),
     "taken": (lambda f: changed(f, pass_rate=1), "column 'pass_rate'"),
-    "list": (lambda _: [1], "runs is a list; expected a DataFrame"),
+    "list": (lambda _: [1], "runs is a int; expected a DataFrame"),
     "no folder": (lambda _: "/nowhere", "found nothing at '/nowhere'"),
     "a file": (lambda _: Path(__file__), "found a file"),
 }
