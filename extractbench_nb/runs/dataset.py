@@ -17,6 +17,7 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, ne
 from extractbench_nb.runs import dataset_statistics as statistics
 from extractbench_nb.runs.dataset_statistics import DOCUMENT, DOMAIN, RUN, SCHEMA
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.files import cache_folder
+from extractbench_nb.support.files import cache_folder, reading
 from extractbench_nb.support.wording import plural
 
 REPOSITORY = "https://github.com/ContextualAI/extract-bench"
@@ -285,11 +286,10 @@ class Dataset(TextCard):
         if self.name in _NAMED:
             return _NAMED[self.name][0]
         for name in LICENCE_FILES:
-            try:
-                lines = (self.root / name).read_text(encoding="utf-8", errors="replace").split("\n")
-            except OSError:
-                continue
-            return next((line.strip()[:_LONGEST] for line in lines if line.strip()), None)
+            with suppress(OSError, InputError), reading(name, self.root / name):
+                text = (self.root / name).read_text(encoding="utf-8", errors="replace")
+                lines = (line.strip()[:_LONGEST] for line in text.split("\n"))
+                return next(filter(None, lines), None)
         return None
 
     @property

@@ -421,7 +421,10 @@ class _CellReader:
 
     def _key(self, content: Any, what: str) -> str:
         """Return the key of a schema; equal copies, one in each row of a file, are parsed once."""
-        content, text = read_document(content, what), None
+        content, text = (
+            read_document(content, "schema" if isinstance(content, Path) else what),
+            None,
+        )
         with suppress(TypeError, ValueError, RecursionError):  # a parsed one, or parsing says why
             text = json.dumps(content)
         if text in self._keys:
