@@ -214,6 +214,8 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
     help="Where schemas and gold are: sample, extractbench or a folder. Not needed if RUNS is "
     "itself a dataset with runs.",
 )
+@click.option("--gold", metavar="FOLDER", help="Gold by document: DOCUMENT.json in a folder.")
+@click.option("--schema", type=_FILE, metavar="FILE", help="The schema of all documents.")
 @click.option("--save-to", type=_FILE, metavar="FOLDER", help="Write results there, as Parquet.")
 @click.option("--resume", is_flag=True, help="Continue the batch in --save-to.")
 @click.option(
@@ -222,7 +224,7 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
     "n_jobs",
     default=1,
     show_default=True,
-    help="Worker processes; -1: one per core.",
+    help="Most worker processes; -1: one per core.",
 )
 @click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
@@ -243,8 +245,9 @@ def batch(
 
     Prints one line per run. RUNS is a folder with one folder of outputs per run, named after their
     documents (RUN/DOCUMENT.json), or a dataset that has runs. Output that is not JSON scores zero.
+    Without a dataset, pass --gold and --schema.
     """
-    from extractbench_nb.runs import evaluate_runs
+    from extractbench_nb.runs import evaluate_runs, load_dataset
 
     if resume and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder of the batch to continue.")
@@ -253,10 +256,13 @@ def batch(
         raise InputError(
             f"{str(save_to)!r} holds a batch; continue it with --resume, or use another folder"
         )
-    source, gold = _runs_and_dataset(runs, dataset)
+    source: Any = Path(runs)
+    known: Any = load_dataset(dataset) if dataset is not None else None
+    if dataset is None and options["gold"] is None:
+        source = known = _dataset_with_runs(runs)
     evs = evaluate_runs(
         source,
-        dataset=gold,
+        dataset=known,
         progress=progress and sys.stderr.isatty(),
         save_to=None if resume else save_to,
         resume=save_to if resume else None,
@@ -275,12 +281,10 @@ def batch(
         print_text(f"note: run {run} has no output for {count}: {names}")
 
 
-def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
+def _dataset_with_runs(runs: str) -> Any:
     from extractbench_nb.errors import DatasetError
     from extractbench_nb.runs import NAMED_DATASETS, load_dataset
 
-    if dataset is not None:
-        return Path(runs), load_dataset(dataset)
     if runs not in NAMED_DATASETS and not Path(runs).is_dir():
         raise InputError(f"{runs!r} is neither a folder of runs nor the name of a dataset")
     try:
@@ -290,13 +294,13 @@ def _runs_and_dataset(runs: str, dataset: str | None) -> tuple[Any, Any]:
             raise
         raise InputError(
             f"{runs!r} is not a dataset; give the dataset that has the schemas and gold of its "
-            "documents with --dataset"
+            "documents with --dataset, or --gold and --schema"
         ) from None
     if with_runs.runs.empty:
         raise InputError(
             f"dataset {runs!r} has no runs; name a folder of runs and --dataset {runs}"
         )
-    return with_runs, with_runs
+    return with_runs
 
 
 @commands.command()

@@ -10,7 +10,7 @@ from extractbench_nb.runs.dataset import GOLD_SUFFIX as GOLD_SUFFIX
 from extractbench_nb.runs.dataset import LICENCE_FILES as LICENCE_FILES
 from extractbench_nb.runs.dataset import NAMED_DATASETS as NAMED_DATASETS
 from extractbench_nb.runs.dataset import RUN_FOLDER as RUN_FOLDER
-from extractbench_nb.runs.dataset import Dataset, recorded_outputs
+from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.runs.dataset import DatasetLike as DatasetLike
 from extractbench_nb.runs.dataset import Documents as Documents
 from extractbench_nb.runs.dataset import documents_of as documents_of
@@ -48,6 +48,7 @@ from extractbench_nb.runs.inputs import content_digest as content_digest
 from extractbench_nb.runs.inputs import frame_of_runs as frame_of_runs
 from extractbench_nb.runs.inputs import read_bytes as read_bytes
 from extractbench_nb.runs.inputs import read_output as read_output
+from extractbench_nb.runs.inputs import recorded_outputs
 from extractbench_nb.runs.inputs import scoring_digest as scoring_digest
 from extractbench_nb.runs.outputs import FAILURES as FAILURES
 from extractbench_nb.runs.outputs import frame_of_outputs as frame_of_outputs

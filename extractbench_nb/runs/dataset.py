@@ -16,7 +16,8 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, ne
 from extractbench_nb.runs import dataset_statistics as statistics
 from extractbench_nb.runs.dataset_statistics import DOCUMENT, DOMAIN, RUN, SCHEMA
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.files import cache_folder
+from extractbench_nb.support.files import cache_folder, reading
 from extractbench_nb.support.wording import plural
 
 REPOSITORY = "https://github.com/ContextualAI/extract-bench"
@@ -46,9 +47,11 @@ NAMED_DATASETS = tuple(_NAMED)
 
 
 class ReleasedFile(NamedTuple):
-    """A file of the released dataset; size and hash are None if they are not known."""
+    """A file of the released dataset, relative to its folder; ``source`` to the repository's root.
 
-    #: Relative to the dataset's folder, and (`source`) to the repository's root.
+    Size and hash are None if they are not known.
+    """
+
     path: str
     source: str
     size: int | None
@@ -58,14 +61,10 @@ class ReleasedFile(NamedTuple):
 @cache
 def released_files() -> tuple[ReleasedFile, ...]:
     """List the files of the released dataset: schemas, golds, PDFs and the licence."""
+    rows = statistics.shipped_rows("runs/data/registry.csv")
     return tuple(
-        ReleasedFile(
-            row["path"],
-            row["source"],
-            int(row["size"]) if row["size"] else None,
-            row["sha256"] or None,
-        )
-        for row in statistics.shipped_rows("runs/data/registry.csv")
+        ReleasedFile(r["path"], r["source"], int(r["size"] or 0) or None, r["sha256"] or None)
+        for r in rows
     )
 
 
@@ -87,7 +86,6 @@ SCHEMA_SUFFIX = "-schema.json"
 ACCEPTED_FILES = ("accepted.json", "accepted.csv")
 DOCUMENT_FOLDER = "pdf+gold"
 RUN_FOLDER = "runs"
-RECORDED_SUFFIX = ".pred.json"
 
 _LAYOUT = f"{{domain}}/{{schema}}/{{schema}}{SCHEMA_SUFFIX}"
 
@@ -264,20 +262,15 @@ class Dataset(TextCard):
 
     @property
     def listing(self) -> pd.DataFrame:
-        """One row per document, without counts.
-
-        Ordered by domain, schema and id (see `LISTING_COLUMNS`); no file is read.
-        """
+        """One row per document, without figures; no file is read (see `LISTING_COLUMNS`)."""
         return LISTING_COLUMNS.from_rows(d.cells for d in self._documents)
 
     @property
     def documents(self) -> pd.DataFrame:
         """One row per document with its figures, ordered by domain, schema and id.
 
-        The columns of `listing`, then pages, gold_values, array_items, fields, gold_tokens,
-        pdf_tokens and the SHA-256 of both files (see `DOCUMENT_COLUMNS`). Figures of known files
-        are shipped; others are counted once and kept in the cache folder. Figures of a missing or
-        broken file are missing.
+        The columns are those of `DOCUMENT_COLUMNS`. Figures of known files are shipped; others are
+        counted once and kept in the cache folder. Those of a missing or broken file are missing.
         """
         rows = []
         for document in self._documents:
@@ -293,11 +286,10 @@ class Dataset(TextCard):
         if self.name in _NAMED:
             return _NAMED[self.name][0]
         for name in LICENCE_FILES:
-            try:
-                lines = (self.root / name).read_text(encoding="utf-8", errors="replace").split("\n")
-            except OSError:
-                continue
-            return next((line.strip()[:_LONGEST] for line in lines if line.strip()), None)
+            with suppress(OSError, InputError), reading(name, self.root / name):
+                text = (self.root / name).read_text(encoding="utf-8", errors="replace")
+                lines = (line.strip()[:_LONGEST] for line in text.split("\n"))
+                return next(filter(None, lines), None)
         return None
 
     @property
@@ -312,9 +304,8 @@ class Dataset(TextCard):
     def pdfs_without_gold(self) -> tuple[Path, ...]:
         """The PDFs without a gold JSON beside them, which are no documents of the dataset."""
         folders = (schema.path.parent / DOCUMENT_FOLDER for schema in self._schemas)
-        pdfs = (pdf for folder in folders for pdf in list_files(folder, ".pdf"))
         known = {pdf_beside(document.gold) for document in self._documents}
-        return tuple(pdf for pdf in pdfs if pdf not in known)
+        return tuple(p for f in folders for p in list_files(f, ".pdf") if p not in known)
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -346,11 +337,10 @@ class Dataset(TextCard):
         InputError
             The file cannot be read, or a row has no path or value.
         """
-        files = [self.root / name for name in ACCEPTED_FILES]
-        found = [file for file in files if file.is_file()]
-        if len(found) > 1:
+        files = [self.root / name for name in ACCEPTED_FILES if (self.root / name).is_file()]
+        if len(files) > 1:
             raise DatasetError(f"{self.root}: has accepted.json and accepted.csv; keep one of them")
-        return Accepted.read(found[0] if found else None).frame()
+        return Accepted.read(files[0] if files else None).frame()
 
     def schema(self, schema_id: str) -> dict[str, Any]:
         """Read a JSON Schema.
@@ -372,16 +362,15 @@ class Dataset(TextCard):
         """
         matching = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
         if not matching:
-            raise DatasetError(_unknown("schema", schema_id, (s.id for s in self._schemas)))
+            raise DatasetError(f"no schema {schema_id!r}; {nearest(schema_id, self._schema_ids)}")
         if len(matching) > 1:
             names = ", ".join(repr(s.qualified) for s in matching)
             raise DatasetError(f"schema {schema_id!r} is in more than one domain: use {names}")
         path = matching[0].path
         content = _read_json(path, "schema")
         if not isinstance(content, dict):
-            raise DatasetError(
-                f"{path}: a schema file holds a JSON object, found {type(content).__name__}"
-            )
+            kind = type(content).__name__
+            raise DatasetError(f"{path}: a schema file holds a JSON object, found {kind}")
         return content
 
     def gold(self, document_id: str) -> Any:
@@ -426,9 +415,8 @@ class Dataset(TextCard):
         """
         document = self._find_document(document_id)
         if document.pdf is None:
-            raise MissingPdfError(
-                f"document {document_id!r} has no PDF: expected {pdf_beside(document.gold)}"
-            )
+            expected = pdf_beside(document.gold)
+            raise MissingPdfError(f"document {document_id!r} has no PDF: expected {expected}")
         return document.pdf
 
     def __repr__(self) -> str:
@@ -453,6 +441,10 @@ class Dataset(TextCard):
             lines.append(f"  {schema.qualified:<40} {plural(len(pdfs), 'document')}{without}")
         return "\n".join(lines)
 
+    @property
+    def _schema_ids(self) -> list[str]:
+        return [schema.id for schema in self._schemas]
+
     def _find_document(self, document_id: str) -> DocumentFiles:
         for document in self._documents:
             if document.id == document_id:
@@ -460,52 +452,12 @@ class Dataset(TextCard):
         raise DatasetError(self._unknown_document(document_id))
 
     def _unknown_document(self, document_id: str) -> str:
-        """Say that there is no such document, and whether gold is what it lacks."""
         for pdf in self.pdfs_without_gold:
             if pdf.stem == document_id:
                 return f"document {document_id!r} has a PDF but no gold: {pdf}"
-        return _unknown("document", document_id, (d.id for d in self._documents))
-
-
-def recorded_outputs(folder: str | os.PathLike[str]) -> pd.DataFrame:
-    """List recorded outputs, laid out as ``{run}/{document}.pred.json``, for `evaluate_runs`.
-
-    Parameters
-    ----------
-    folder : str or path
-        A folder with runs, at any depth; files of other names are left out.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per output, ordered by run and document: run, document, predicted (its path).
-
-    Raises
-    ------
-    InputError
-        If the folder holds no such output, or two for the same run and document.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run = Path(folder, "model-a")
-    ...     run.mkdir()
-    ...     _ = (run / "report.pred.json").write_text("{}")
-    ...     recorded_outputs(folder)[["run", "document"]].values.tolist()
-    [['model-a', 'report']]
-    """
-    paths = Path(folder).rglob(f"*{RECORDED_SUFFIX}")
-    rows = [(path.parent.name, path.name.removesuffix(RECORDED_SUFFIX), path) for path in paths]
-    if not rows:
-        layout = f"{{run}}/{{document}}{RECORDED_SUFFIX}"
-        raise InputError(f"{os.fspath(folder)!r}: no {layout} in this folder")
-    frame = RUN_COLUMNS.from_rows(sorted(rows, key=lambda row: (*row[:2], str(row[2]))))
-    repeated = frame[frame.duplicated(["run", "document"])]
-    if len(repeated):
-        run, document, path = repeated.iloc[0]
-        raise InputError(f"{str(path)!r}: run {run!r} has two outputs for document {document!r}")
-    return frame
+        return (
+            f"no document {document_id!r}; {nearest(document_id, [d.id for d in self._documents])}"
+        )
 
 
 def load_dataset(
@@ -518,11 +470,10 @@ def load_dataset(
     Parameters
     ----------
     name_or_path : str or path, optional
-        ``"sample"``, the default: the small fictional dataset that comes with this package.
-        ``"extractbench"``: the published dataset, from `path`, else from the folder that the
-        environment variable ``EXTRACTBENCH_DATASET`` names, else from the folder to which
-        `fetch_dataset` downloads.
-        Anything else: a folder in the same layout.
+        ``"sample"``, the default: the fictional dataset of this package. ``"extractbench"``: the
+        published dataset, from `path`, else from the folder that the environment variable
+        ``EXTRACTBENCH_DATASET`` names, else from the one that `fetch_dataset` fills. Anything else:
+        a folder in the same layout.
     path : str or path, optional
         The folder that holds the named dataset. Without a name: a folder in the same layout.
 
@@ -642,7 +593,3 @@ def _read_json(path: Path, what: str) -> Any:
         return read_document(path, what)
     except InputError as error:
         raise DatasetError(str(error)) from error
-
-
-def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    return f"no {kind} {name!r}; {nearest(name, known)}"

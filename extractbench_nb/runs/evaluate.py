@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,10 @@ from extractbench_nb.runs.inputs import (
     schema_digests,
 )
 from extractbench_nb.runs.results import Evaluations, FolderSource, read_description
-from extractbench_nb.runs.rows import OWN_SUMMARY
+from extractbench_nb.runs.rows import IDS, SUMMARIES
 from extractbench_nb.runs.storage import (
     SETTINGS,
+    DamagedError,
     FolderStorage,
     MemoryStorage,
     open_storage,
@@ -51,20 +53,15 @@ from extractbench_nb.runs.workers import (
     count_workers,
     failure,
     runner,
-    start_workers,
 )
 from extractbench_nb.support.concurrency import progress_bar
 
 _SHOWN = 3
-_PASS_RATE = OWN_SUMMARY.names.index("pass_rate")
+_PASS_RATE = SUMMARIES.names.index("pass_rate") - len(IDS)
 
 
 def _run(
-    plan: Plan,
-    storage: MemoryStorage | FolderStorage,
-    evaluate_tasks: Runner,
-    *,
-    progress: bool,
+    plan: Plan, storage: MemoryStorage | FolderStorage, evaluate_tasks: Runner, *, progress: bool
 ) -> dict[str, Any]:
     """Evaluate and store what is not finished; return the counts for ``meta``.
 
@@ -84,16 +81,18 @@ def _run(
                     bar.update()
                     continue
                 accepted = plan.accepted.get(cell.document, Accepted())
-                inputs = plan.gold(cell), cell.predicted, accepted
-                task = Task(position, cell.schema_key, *inputs)
+                task = Task(position, cell.schema_key, plan.gold(cell), cell.predicted, accepted)
+            except DamagedError:
+                raise
             except Exception as error:  # noqa: BLE001 - a dataset may raise anything
                 failed.append(failure(position, error))
                 return
             yield task
 
     bar = progress_bar(shown=progress, total=len(plan.cells), unit="doc", desc="evaluate")
-    with bar:
-        for done in evaluate_tasks(tasks()):
+    # closed at once, so that an interruption ends the worker processes
+    with bar, closing(evaluate_tasks(tasks())) as chunks:
+        for done in chunks:
             finished = [item for item in done if isinstance(item, Finished)]
             failed.extend(item for item in done if isinstance(item, Failed))
             storage.keep(finished)
@@ -123,6 +122,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     runs: pd.DataFrame | str | Path | Documents,
     *,
     dataset: Documents | None = None,
+    gold: str | Path | Mapping[str, Any] | None = None,
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "strict",
@@ -141,16 +141,23 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     Parameters
     ----------
     runs : pandas.DataFrame, str, pathlib.Path or Dataset
-        A frame with columns run, document and predicted (a value, JSON text, or a ``pathlib.Path``;
-        None or NA if there is no output), and optionally domain, schema and gold in the same
-        forms. Runs and documents are texts; integers are converted. All other columns are kept in
-        ``summary``: numbers, booleans, texts, lists and dicts as they are, categories as their
-        values, and anything else, such as timestamps, as text. Or a folder laid out as
-        ``run/document.json``. Or a dataset that has runs, or one or several runs of `extract`,
-        whose cost and latency are kept. A Polars or Arrow frame is read as a pandas one.
+        - A folder of outputs, named after their documents: ``run/document.json`` or
+          ``run/document.pred.json``, or the files of one run without a folder for it. Beside
+          ``*.pred.json``, files of other names are left out.
+        - A frame with columns run, document and predicted (a value, JSON text, or a
+          ``pathlib.Path``; None or NA if there is no output), and optionally domain, schema and
+          gold in the same forms. Runs and documents are texts; integers are converted. All other
+          columns are kept in ``summary``: numbers, booleans, texts, lists and dicts as they are,
+          categories as their values, and anything else, such as timestamps, as text. A Polars or
+          Arrow frame is read as a pandas one.
+        - A dataset that has runs, or one or several runs of `extract`, whose cost and latency are
+          kept.
     dataset : Dataset, optional
         Where schema and gold come from if they are not columns: anything with ``listing`` or
         ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
+    gold : str, pathlib.Path or mapping from str, optional
+        A folder with ``document.json`` or ``document.gold.json``, or a dict from document to gold
+        value or path. Used where `runs` has no gold, before that of `dataset`.
     judge : str or Judge, optional
         See `evaluate`. One that asks models is checked before any work.
     alignment : str, LLMAligner or callable, optional
@@ -158,8 +165,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     profile : str or Profile, optional
         See `evaluate`.
     schema : schema or mapping from str, optional
-        The schema of all documents, in a form that `evaluate` takes, or a dict from the id in the
-        column ``schema`` to the one in its place; other schemas stay.
+        The schema of all documents, in a form that `evaluate` takes, or the name of its file; or a
+        dict from the id in the column ``schema`` to the one in its place; other schemas stay.
     metrics : mapping from str, optional
         Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``, in every
         schema that has the field; see `parse_schema`.
@@ -168,7 +175,9 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         ``value``, or the name of such a JSON or CSV file. See `evaluate`, and `Dataset.accepted`
         for those that a dataset brings. ``meta["accepted"]`` is their number.
     n_jobs : int, optional
-        Worker processes; 1 is this process, -1 one per processor.
+        Largest number of worker processes; 1 is this process, -1 one per processor. Processes are
+        started if the outputs take more than about two seconds, and at once with metrics, judges or
+        aligners of your own.
     executor : concurrent.futures.Executor, optional
         Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``. It
         is left running.
@@ -203,7 +212,9 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         cannot be read, or a judge has no key. During the work: a gold document is not JSON, an
         accepted alternative is for a path that gold does not have or of a wrong type, or a worker
         process died; finished outputs stay in the folder. Also if `save_to` holds a batch, or
-        `resume` holds one with other settings or one that another process is using.
+        `resume` holds one with other settings or one that another process is using. If
+        ``finished.sqlite`` is damaged, the message says which outputs are intact and how to keep
+        them.
     SchemaError, ConfigError
         A schema cannot be read, or a metric is not one for its field.
     OutputError
@@ -229,11 +240,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ...         "run": ["a", "b"],
     ...         "document": ["report", "report"],
     ...         "predicted": [{"year": 2024}, "{'year': 2024}"],
-    ...         "schema": [schema, schema],
-    ...         "gold": [{"year": 2024}, {"year": 2024}],
     ...     }
     ... )
-    >>> evs = evaluate_runs(runs, progress=False)
+    >>> golds = {"report": {"year": 2024}}
+    >>> evs = evaluate_runs(runs, gold=golds, schema=schema, progress=False)
     >>> evs.summary[["run", "valid", "pass_rate"]].values.tolist()
     [['a', True, 1.0], ['b', False, 0.0]]
     """
@@ -246,39 +256,35 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
     workers = count_workers(n_jobs, executor)
     folder = _folder_of(save_to, resume)
-    with start_workers(workers, executor) as pool:  # while the inputs are read
-        plan = read_runs(runs, dataset, schema, metrics, accepted)
-        context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
-        for parsed in plan.schemas.values():
-            Run.check_models(judge, alignment, parsed)
-        settings = settings_of(context)
-        description = {
-            **settings,
-            "outputs": len(plan.cells),
-            "runs": len({cell.run for cell in plan.cells}),
-            "documents": len({cell.document for cell in plan.cells}),
-            "schemas": schema_digests(plan),
-            "accepted": sum(
-                len(plan.accepted.get(document, Accepted()))
-                for document in {cell.document for cell in plan.cells}
-            ),
-            "alternatives": accepted_digests(plan),
-        }
-        evaluating = runner(context, workers, pool)
-        source: MemoryStorage | FolderSource
-        if folder is None:
-            source = memory = MemoryStorage(plan, description)
-            counts = _run(plan, memory, evaluating, progress=progress)
-        else:
-            with open_storage(folder, plan, settings) as storage:
-                counts = _run(plan, storage, evaluating, progress=progress)
-                rules = check_batch(plan)
-                digest = write_files(folder, storage.results(), plan.extras, description, rules)
-            counts["folder"] = str(folder)
-            source = FolderSource(folder, plan.extras, digest)
+    plan = read_runs(runs, dataset, schema, metrics, accepted, gold)
+    context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
+    for parsed in plan.schemas.values():
+        Run.check_models(judge, alignment, parsed)
+    settings = settings_of(context)
+    documents = {cell.document for cell in plan.cells}
+    description = {
+        **settings,
+        "outputs": len(plan.cells),
+        "runs": len({cell.run for cell in plan.cells}),
+        "documents": len(documents),
+        "schemas": schema_digests(plan),
+        "accepted": sum(len(plan.accepted.get(document, Accepted())) for document in documents),
+        "alternatives": accepted_digests(plan),
+    }
+    evaluate_tasks = runner(context, workers, executor)
+    source: MemoryStorage | FolderSource
+    if folder is None:
+        source = memory = MemoryStorage(plan, description)
+        counts = _run(plan, memory, evaluate_tasks, progress=progress)
+    else:
+        with open_storage(folder, plan, settings) as storage:
+            counts = _run(plan, storage, evaluate_tasks, progress=progress)
+            rules = check_batch(plan)
+            digest = write_files(folder, storage.results(), plan.extras, description, rules)
+        counts["folder"] = str(folder)
+        source = FolderSource(folder, plan.extras, digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
-    meta = _meta_of(description) | counts | versions
-    return Evaluations(source, meta, plan, options)
+    return Evaluations(source, _meta_of(description) | counts | versions, plan, options)
 
 
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:

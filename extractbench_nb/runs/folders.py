@@ -100,7 +100,15 @@ class RunFolder:
         if not is_run(path):
             raise InputError(f"no run in {str(path)!r}: expected a folder with {RUN_FILE}")
         description = read_own_json(path / RUN_FILE, "run")
-        _check_description(description, path / RUN_FILE)
+        written = description.get("format") if isinstance(description, dict) else None
+        if isinstance(written, int) and written > FORMAT:
+            raise InputError(
+                f"{str(path / RUN_FILE)!r} was written by a newer version of this package (format "
+                f"{written}; version {__version__} reads up to format {FORMAT}); update the "
+                "package to read this run"
+            )
+        problem = f"{str(path / RUN_FILE)!r} does not describe a run"
+        _check(description, _DESCRIPTION_SCHEMA, problem)
         return cls(path, description)
 
     def update(self, more: Mapping[str, Any]) -> None:
@@ -149,12 +157,13 @@ class RunFolder:
     def write(self, document: str, raw: str | None, meta: Mapping[str, Any]) -> None:
         """Write an output; an earlier one of the document is replaced."""
         text, details = self._file(document, _RAW), self._file(document, _META)
+        files = {details: _json_file(meta)}
         if raw is None:
             details.unlink(missing_ok=True)
             text.unlink(missing_ok=True)
-            write_texts({details: _json_file(meta)})
         else:  # the last file appears first: a meta file never exists without its text
-            write_texts({details: _json_file(meta), text: raw})
+            files[text] = raw
+        write_texts(files)
 
     def read(self, document: str) -> Output:
         """Read the output of a document; ``raw`` is None if its call failed."""
@@ -245,17 +254,6 @@ _DESCRIPTION_SCHEMA = {
 }
 
 
-def _check_description(description: Any, path: Path) -> None:
-    version = description.get("format") if isinstance(description, dict) else None
-    if isinstance(version, int) and version > FORMAT:
-        raise InputError(
-            f"{str(path)!r} was written by a newer version of this package (format {version}; "
-            f"version {__version__} reads up to format {FORMAT}); update the package to read this "
-            "run"
-        )
-    _check(description, _DESCRIPTION_SCHEMA, f"{str(path)!r} does not describe a run")
-
-
 def _json_file(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
@@ -340,15 +338,14 @@ class Run(TextCard):
     def outputs(self) -> pd.DataFrame:
         """One row per document with an output, as `read_outputs` takes (`RUN_OUTPUT_COLUMNS`)."""
         folder = RunFolder.open(self.folder)
-        description = folder.description
-        run = folder.path.resolve().name
+        documents = folder.description.get("documents", {})
         records = []
         for document in folder.documents:
-            details = description.get("documents", {}).get(document) or {}
+            details = documents.get(document) or {}
             raw, meta = folder.read(document)
             error = meta.get("error") or {}
             own = {
-                "run": run,
+                "run": folder.path.resolve().name,
                 "document": document,
                 "domain": details.get("domain") or None,
                 "schema": details.get("schema") or None,

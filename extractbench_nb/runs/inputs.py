@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,9 +29,16 @@ from extractbench_nb.core.values import (
     read_document,
 )
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
-from extractbench_nb.runs.dataset import Documents, list_files, list_folders, visible_entries
+from extractbench_nb.runs.dataset import (
+    RUN_COLUMNS,
+    Documents,
+    list_files,
+    list_folders,
+    visible_entries,
+)
 from extractbench_nb.runs.rows import SUMMARIES, value_to_text
 from extractbench_nb.support.files import reading
+from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import fitted
 
 
@@ -98,7 +106,7 @@ def accepted_digests(plan: Plan) -> dict[str, str]:
 
 def scoring_digest(schema: Any) -> str:
     """Hash a schema; titles, descriptions and the order of keys leave no trace."""
-    return content_digest(without_notes(schema))
+    return content_digest(_without_notes(schema))
 
 
 def content_digest(value: Any) -> str:
@@ -109,14 +117,14 @@ def content_digest(value: Any) -> str:
 _NOTES = ("title", "description", "$comment", "examples")
 
 
-def without_notes(part: Any) -> Any:
+def _without_notes(part: Any) -> Any:
     """Leave out the keywords that only explain; a property of such a name holds a schema."""
     if isinstance(part, list | tuple):
-        return [without_notes(item) for item in part]
+        return [_without_notes(item) for item in part]
     if not isinstance(part, Mapping):
         return part
     return {
-        key: without_notes(value)
+        key: _without_notes(value)
         for key, value in part.items()
         if key not in _NOTES or isinstance(value, Mapping | bool)
     }
@@ -124,7 +132,7 @@ def without_notes(part: Any) -> Any:
 
 # --- runs ---------------------------------------------------------------------------------------
 
-_SUFFIX = ".json"
+_SUFFIX, _RECORDED = ".json", ".pred.json"
 _LAYOUT = "expected the layout run/document.json, and no folder without outputs"
 _NEEDED = ("run", "document", "predicted")
 #: What is kept of the outputs of `extract`.
@@ -141,11 +149,15 @@ def read_runs(
     schema: Any = None,
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
+    gold: Any = None,
 ) -> Plan:
     """Read the user's runs, and check all of them before any work is done."""
-    frame, dataset = _as_frame(runs, dataset)
-    reader = _CellReader(dataset, schema)
-    _check_columns(frame, dataset, has_schema=reader.one is not None)
+    frame, dataset = _as_frame(runs, dataset, "predicted")
+    if "raw_characters" in frame:  # of `extract`
+        frame = frame[[name for name in _OF_ANSWERS if name in frame]]
+    reader = _CellReader(dataset, schema, _golds(gold))
+    options = {"schema": reader.one, "gold": gold}
+    _check_columns(frame, dataset, {name for name, value in options.items() if value is not None})
     absent = [None] * len(frame)
     columns = [frame[name].tolist() if name in frame.columns else absent for name in _KNOWN]
     rows = enumerate(zip(*columns, strict=True))
@@ -166,20 +178,39 @@ def read_runs(
     return Plan(cells, schemas, *_extra_columns(extras), dataset, alternatives)
 
 
-def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Documents | None]:
-    if isinstance(runs, str | Path):
-        return _read_folder(Path(runs)), dataset
-    frame, problem = as_pandas(runs), "runs is an empty DataFrame"
-    if (answered := _answers(runs)) is not None:
-        frame, problem = answered, "the run has no outputs"
-    elif not isinstance(frame, pd.DataFrame):
-        frame = as_pandas(getattr(runs, "runs", None))
-        if not isinstance(frame, pd.DataFrame) or not hasattr(runs, "gold"):
+def frame_of_runs(runs: Any) -> pd.DataFrame:
+    """Return runs of any kind as a frame, without checking its columns."""
+    return _as_frame(runs, None, None)[0]
+
+
+def stacked_runs(runs: Any, what: str, text: str | None) -> pd.DataFrame:
+    """Return runs of any kind, or a list of them, as one frame; `text` names the outputs."""
+    sources = runs if isinstance(runs, list | tuple) and runs else [runs]
+    frames = []
+    for source in sources:
+        frame = _read_folder(Path(source)) if isinstance(source, str | Path) else as_pandas(source)
+        for name in ("outputs", "runs"):  # of `extract`, of a dataset
+            if not isinstance(frame, pd.DataFrame):
+                frame = as_pandas(getattr(source, name, None))
+        if not isinstance(frame, pd.DataFrame):
             raise InputError(
-                f"runs is a {type(runs).__name__}; expected a DataFrame with columns run, document "
-                "and predicted, a folder laid out as run/document.json, a dataset with runs, or "
-                "what extract returns"
+                f"{what} is a {type(source).__name__}; expected a DataFrame with columns run, "
+                "document and predicted, a folder laid out as run/document.json, a dataset with "
+                "runs, what extract returns, or a list of them"
             )
+        other = {"raw": "predicted", "predicted": "raw"}.get(text or "")
+        has_other = other in frame and text not in frame
+        frames.append(frame.rename(columns={other: text}) if has_other else frame)
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
+def _as_frame(
+    runs: Any, dataset: Documents | None, text: str | None
+) -> tuple[pd.DataFrame, Documents | None]:
+    frame, problem = stacked_runs(runs, "runs", text), "runs is an empty DataFrame"
+    if "raw_characters" in frame:  # of `extract`
+        problem = "the run has no outputs"
+    if hasattr(runs, "gold") and not isinstance(as_pandas(runs), pd.DataFrame):
         name, root = getattr(runs, "name", type(runs).__name__), getattr(runs, "root", None)
         where = "" if root is None else f" in {str(root)!r}"
         problem = (
@@ -192,42 +223,98 @@ def _as_frame(runs: Any, dataset: Documents | None) -> tuple[pd.DataFrame, Docum
     return frame, dataset
 
 
-def _answers(runs: Any) -> pd.DataFrame | None:
-    """Return the outputs of a run of `extract`, or a list of them, with cost and latency."""
-    several = runs if isinstance(runs, list | tuple) else [runs]
-    frames = [getattr(each, "outputs", None) for each in several]
-    if not frames or not all(isinstance(f, pd.DataFrame) and "raw" in f for f in frames):
-        return None
-    outputs: pd.DataFrame = pd.concat(frames, ignore_index=True)
-    outputs = outputs.rename(columns={"raw": "predicted"})
-    return outputs[[name for name in _OF_ANSWERS if name in outputs]]
-
-
 def _read_folder(folder: Path) -> pd.DataFrame:
+    """List the outputs of a folder of runs, or of one run."""
     if not folder.is_dir():
-        found = "a file" if folder.exists() else "nothing"
-        raise InputError(f"runs: found {found} at {str(folder)!r}; expected a folder of runs")
+        what = "a file" if folder.exists() else "nothing"
+        raise InputError(f"runs: found {what} at {str(folder)!r}; expected a folder of runs")
     with reading(f"runs folder {str(folder)!r}"):
-        outputs = {run: visible_entries(run) for run in list_folders(folder)}
-        misplaced = list(list_files(folder, _SUFFIX))
-    misplaced += [p for paths in outputs.values() for p in paths if not p.name.endswith(_SUFFIX)]
+        entries = {run: visible_entries(run) for run in list_folders(folder)}
+        own = list(list_files(folder, _SUFFIX))
+        if own and (not entries or any(path.name.endswith(_RECORDED) for path in own)):
+            entries, own = {folder.resolve(): visible_entries(folder)}, []
+    outputs = {run: _outputs_of(paths) for run, paths in entries.items()}
+    misplaced = own + [p for paths in outputs.values() for p in paths if not _is_output(p)]
     empty = [run for run, paths in outputs.items() if not paths]
     if misplaced or empty or not outputs:
-        found = f"no outputs in {str([*empty, folder][0])!r}"
+        problem = f"no outputs in {str([*empty, folder][0])!r}"
         if misplaced:
-            found = f"{str(misplaced[0])!r} is no output"
-        raise InputError(f"runs: {found}; {_LAYOUT}")
+            problem = f"{str(misplaced[0])!r} is no output"
+        raise InputError(f"runs: {problem}; {_LAYOUT}")
     rows = [
-        (run.name, path.name.removesuffix(_SUFFIX), path)
+        (run.name, path.name.removesuffix(_SUFFIX).removesuffix(".pred"), path)
         for run, paths in outputs.items()
         for path in paths
     ]
     return pd.DataFrame(rows, columns=list(_NEEDED), dtype=object)
 
 
-def _check_columns(
-    frame: pd.DataFrame, dataset: Documents | None, *, has_schema: bool = False
-) -> None:
+def _outputs_of(paths: list[Path]) -> list[Path]:
+    """Leave out what lies beside recorded outputs, such as reports of judges."""
+    return [path for path in paths if path.name.endswith(_RECORDED)] or paths
+
+
+def _is_output(path: Path) -> bool:
+    return path.name.endswith(_SUFFIX)
+
+
+def recorded_outputs(folder: str | os.PathLike[str]) -> pd.DataFrame:
+    """List recorded outputs, laid out as ``{run}/{document}.pred.json``, for `evaluate_runs`.
+
+    Parameters
+    ----------
+    folder : str or path
+        A folder with runs, at any depth; files of other names are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per output, ordered by run and document: run, document, predicted (its path).
+
+    Raises
+    ------
+    InputError
+        If the folder holds no such output, or two for the same run and document.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = Path(folder, "model-a")
+    ...     run.mkdir()
+    ...     _ = (run / "report.pred.json").write_text("{}")
+    ...     recorded_outputs(folder)[["run", "document"]].values.tolist()
+    [['model-a', 'report']]
+    """
+    paths = Path(folder).rglob(f"*{_RECORDED}")
+    rows = [(path.parent.name, path.name.removesuffix(_RECORDED), path) for path in paths]
+    if not rows:
+        layout = f"{{run}}/{{document}}{_RECORDED}"
+        raise InputError(f"{os.fspath(folder)!r}: no {layout} in this folder")
+    frame = RUN_COLUMNS.from_rows(sorted(rows, key=lambda row: (*row[:2], str(row[2]))))
+    repeated = frame[frame.duplicated(["run", "document"])]
+    if len(repeated):
+        run, document, path = repeated.iloc[0]
+        raise InputError(f"{str(path)!r}: run {run!r} has two outputs for document {document!r}")
+    return frame
+
+
+def _golds(gold: Any) -> Mapping[str, Any]:
+    """Return gold by document, from a dict or the files of a folder."""
+    if gold is None or isinstance(gold, Mapping):
+        return gold or {}
+    if not isinstance(gold, str | Path):
+        kind = type(gold).__name__
+        raise InputError(f"gold is {kind}; expected a folder, or a dict from document to gold")
+    folder = Path(gold)
+    files = list_files(folder, _SUFFIX)
+    golds = {path.name.removesuffix(_SUFFIX).removesuffix(".gold"): path for path in files}
+    if not golds:
+        raise InputError(f"gold: no document.json or document.gold.json in folder {str(folder)!r}")
+    return golds
+
+
+def _check_columns(frame: pd.DataFrame, dataset: Documents | None, given: set[str]) -> None:
     names: list[Any] = list(frame.columns)
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
@@ -236,14 +323,12 @@ def _check_columns(
     if twice:
         raise InputError(f"runs has two columns named {twice[0]!r}; rename one")
     needed = [*_NEEDED] if dataset is not None else [*_NEEDED, "schema", "gold"]
-    given = {*names, "schema"} if has_schema else {*names}
-    absent = [name for name in needed if name not in given]
+    absent = [name for name in needed if name not in given.union(names)]
     if absent:
-        more = "; or pass dataset= for schema and gold" if {*absent} & {"schema", "gold"} else ""
-        found = ", ".join(map(repr, names))
-        raise InputError(
-            f"runs has no column {', '.join(map(repr, absent))}{more}; found {fitted(found, 200)}"
-        )
+        options = [f"{name}=" for name in ("schema", "gold") if name in absent]
+        more = f"; or pass {' and '.join(options)}, or dataset=" if options else ""
+        shown = fitted(", ".join(map(repr, names)), 200)
+        raise InputError(f"runs has no column {', '.join(map(repr, absent))}{more}; found {shown}")
     taken = [name for name in SUMMARIES.names if name in names and name not in _ALLOWED]
     if taken:
         raise InputError(
@@ -258,17 +343,19 @@ class _CellReader:
     """Makes cells: schema, gold and domain of a row are in the row itself, else in the dataset.
 
     ``schemas`` has the parsed schemas by a hash of their content. `given` replaces them: ``one``
-    all, ``by_id`` those of some ids.
+    all, ``by_id`` those of some ids. ``golds`` come before those of the dataset.
     """
 
-    def __init__(self, dataset: Documents | None, given: Any = None) -> None:
-        self.dataset = dataset
+    def __init__(self, dataset: Documents | None, given: Any, golds: Mapping[str, Any]) -> None:
+        self.dataset, self.golds = dataset, golds
         self.known = _known_documents(dataset)
         self.schemas: dict[str, Schema] = {}
         self._schema_ids = {schema for _, schema, _ in self.known.values()}
         is_by_id = isinstance(given, Mapping) and (
             self._schema_ids.issuperset(given) or not is_schema(given)
         )
+        if isinstance(given, str) and given not in self._schema_ids and given.endswith(_SUFFIX):
+            given = Path(given)
         self.one: Any = None if is_by_id else given
         self.by_id: Mapping[str, Any] = given if is_by_id else {}
         if is_by_id and not given:
@@ -279,17 +366,19 @@ class _CellReader:
 
     def cell(self, where: str, run: Any, document: Any, predicted: Any, *about: Any) -> Cell:
         """Check a row; `about` is its domain, schema and gold."""
-        domain, schema, gold = (None if _is_missing(value) else value for value in about)
+        domain, schema, gold = (None if is_missing(value) else value for value in about)
         run, document = _name(run, "run", where), _name(document, "document", where)
         where = f"{where} (run {run!r}, document {document!r})"
-        if document in self.known:
-            of_dataset = self.known[document]
-            domain = of_dataset[0] if domain is None else domain
-            schema = of_dataset[1] if schema is None else schema
+        of_dataset = self.known.get(document, (None, None, None))
+        domain = of_dataset[0] if domain is None else domain
+        schema = of_dataset[1] if schema is None else schema
         schema = self.one if self.one is not None else schema
+        gold = self.golds.get(document) if gold is None else gold
         if schema is None or (gold is None and document not in self.known):
             problem = "schema or gold is missing; fill both cells or pass dataset="
-            if self.dataset is not None:
+            if self.golds and gold is None:
+                problem = f"gold has no document {document!r}; {nearest(document, self.golds)}"
+            elif self.dataset is not None:
                 similar = nearest(document, self.known)
                 problem = f"the dataset has no document {document!r}; {similar}"
             raise InputError(f"{where}: {problem}")
@@ -298,14 +387,8 @@ class _CellReader:
         label, key = self._schema(schema, where)
         if label in self.by_id:
             _, key = self._schema(self.by_id[label], f"schema[{label!r}]")
-        if gold is not None:
-            _check_source(gold, "gold", where)
-            gold = _plain_source(gold)
-        else:
-            gold = self.known[document][2]
-        predicted = None if _is_missing(predicted) else predicted
-        _check_source(predicted, "predicted", where)
-        predicted = _plain_source(predicted)
+        gold = of_dataset[2] if gold is None else _source(gold, "gold", where)
+        predicted = None if is_missing(predicted) else _source(predicted, "predicted", where)
         return Cell(run, document, domain, label, key, gold, predicted)
 
     def check_ids(self) -> None:
@@ -338,7 +421,10 @@ class _CellReader:
 
     def _key(self, content: Any, what: str) -> str:
         """Return the key of a schema; equal copies, one in each row of a file, are parsed once."""
-        content, text = read_document(content, what), None
+        content, text = (
+            read_document(content, "schema" if isinstance(content, Path) else what),
+            None,
+        )
         with suppress(TypeError, ValueError, RecursionError):  # a parsed one, or parsing says why
             text = json.dumps(content)
         if text in self._keys:
@@ -401,7 +487,7 @@ def _known_documents(dataset: Documents | None) -> dict[str, tuple[str | None, s
     names = ("document", "domain", "schema", "gold_path")
     columns = [frame[name].tolist() if name in frame.columns else absent for name in names]
     return {
-        document: (None if _is_missing(domain) else domain, schema, gold)
+        document: (None if is_missing(domain) else domain, schema, gold)
         for document, domain, schema, gold in zip(*columns, strict=True)
     }
 
@@ -415,28 +501,22 @@ def _name(value: Any, what: str, where: str) -> str:
     return value
 
 
-def _check_source(value: Any, name: str, where: str) -> None:
-    """Raise `InputError` for bytes, and for a file that cannot be opened."""
+def _source(value: Any, name: str, where: str) -> Any:
+    """Return a value in a form that can be hashed, or raise `InputError` for bytes and bad files.
+
+    Pydantic models are replaced by their values, so that a stored hash is that of the content.
+    """
     if isinstance(value, Path):
         with reading(f"{where}, {name}: file {str(value)!r}", value), value.open("rb"):
-            pass
-    elif isinstance(value, bytes | bytearray):
+            return value
+    if isinstance(value, bytes | bytearray):
         raise InputError(
             f"{where}: {name} is {type(value).__name__}; expected a value, JSON text or a Path"
         )
-
-
-def _plain_source(value: Any) -> Any:
-    """Replace Pydantic models by their values, so that a stored hash is that of the content."""
-    if isinstance(value, str | Path) or value is None or plain_levels([value]) is not None:
-        return value
-    with suppress(InputError):  # evaluating it says what is wrong
-        return private_copy(value)
+    if not isinstance(value, str) and plain_levels([value]) is None:
+        with suppress(InputError):  # evaluating it says what is wrong
+            return private_copy(value)
     return value
-
-
-def _is_missing(value: Any) -> bool:
-    return types.is_scalar(value) and bool(pd.isna(value))
 
 
 # --- the user's own columns ----------------------------------------------------------------------
@@ -469,12 +549,12 @@ def _dtype(series: pd.Series[Any]) -> str:
     ):
         if is_kind(series.dtype):
             return name
-    is_text = all(isinstance(v, str) or _is_missing(v) for v in series.tolist())
+    is_text = all(isinstance(v, str) or is_missing(v) for v in series.tolist())
     return "object" if types.is_object_dtype(series.dtype) and not is_text else "string"
 
 
 def _cells(series: pd.Series[Any], dtype: str) -> Sequence[Any]:
-    cells = [None if _is_missing(value) else value for value in series.tolist()]
+    cells = [None if is_missing(value) else value for value in series.tolist()]
     if dtype == "object":
         texts = map(value_to_text, cells)
         return [None if text is None else json.loads(text) for text in texts]
@@ -531,8 +611,3 @@ def read_bytes(path: Path) -> bytes:
     """Read the file of an output, or raise `InputError`."""
     with reading(f"predicted file {str(path)!r}", path):
         return path.read_bytes()
-
-
-def frame_of_runs(runs: Any) -> pd.DataFrame:
-    """Return runs of any kind as a frame, without checking its columns."""
-    return _as_frame(runs, None)[0]

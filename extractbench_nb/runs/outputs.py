@@ -18,12 +18,12 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
+from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import Schema, Validation, parse_schema
 from extractbench_nb.core.values import json_type, read_document
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs.dataset import DatasetLike, documents_of
-from extractbench_nb.runs.inputs import read_bytes
+from extractbench_nb.runs.inputs import read_bytes, stacked_runs
 from extractbench_nb.support.model_json import fault_of, read_cut_off, repaired, unwrapped
 from extractbench_nb.support.pandas_helpers import refuse_missing
 
@@ -355,10 +355,10 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 
     Parameters
     ----------
-    outputs : pandas.DataFrame, or an object with ``outputs``, or a list of them
-        Runs, or frames with the columns run, document and raw (a text, bytes, a ``pathlib.Path``,
-        or None), or ``predicted`` in its place, as in ``dataset.runs``; optionally meta, see
-        `parse_output`.
+    outputs : pandas.DataFrame, Run, str, pathlib.Path, Dataset, or a list of them
+        Runs of `extract`, folders and datasets as `evaluate_runs` takes them, or frames with the
+        columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or ``predicted``
+        in its place; optionally meta, see `parse_output`.
     dataset : Dataset, str or path
         Where schemas and gold come from; or what `load_dataset` takes.
 
@@ -415,21 +415,10 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 
 def frame_of_outputs(outputs: Any) -> pd.DataFrame:
     """Return outputs of any kind as one frame, one row per attempt, with the texts in ``raw``."""
-    frames: list[pd.DataFrame] = []
-    for source in outputs if isinstance(outputs, list | tuple) and outputs else [outputs]:
-        given = as_pandas(source)
-        frame = given if isinstance(given, pd.DataFrame) else getattr(given, "outputs", None)
-        if not isinstance(frame, pd.DataFrame):
-            kind = type(source).__name__
-            raise InputError(f"outputs is {kind}; expected a DataFrame, a run, or a list of them")
-        refuse_missing(frame, _NEEDED, "outputs")
-        if "raw" not in frame.columns:
-            if "predicted" not in frame.columns:
-                names = ", ".join(map(str, frame))
-                raise InputError(f"outputs has no column 'raw'; it has {names}")
-            frame = frame.rename(columns={"predicted": "raw"})
-        frames.append(frame)
-    frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    frame = stacked_runs(outputs, "outputs", "raw")
+    refuse_missing(frame, _NEEDED, "outputs")
+    if "raw" not in frame.columns:
+        raise InputError(f"outputs has no column 'raw'; it has {', '.join(map(str, frame))}")
     twice = frame.duplicated(list(_NEEDED))
     if twice.any():
         run, document = frame.loc[twice, list(_NEEDED)].iloc[0]

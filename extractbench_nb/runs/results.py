@@ -20,7 +20,7 @@ from extractbench_nb.core import (
     mismatch_frame,
     read_predicted,
 )
-from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, scores_of
+from extractbench_nb.core.frames import Column, DescribedFrames, scores_of
 from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs.inputs import Cell, Plan
@@ -28,7 +28,7 @@ from extractbench_nb.runs.rows import (
     BATCH_RULES,
     BY_RUN,
     FRAMES,
-    IDS,
+    MISMATCHES,
     MISSING_PAIRS,
     UNITS,
     summary_spec,
@@ -50,8 +50,6 @@ from extractbench_nb.support.wording import dollars, one_line, plural, ratio_tex
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
-
-_KINDS = Evaluation.spec("mismatches")
 
 
 @dataclass(frozen=True)
@@ -191,7 +189,7 @@ class Evaluations(TextCard, DescribedFrames):
 
     _specs = (
         *FRAMES.values(),
-        FrameSpec("mismatches", _KINDS.grain, (*IDS, *_KINDS.columns)),
+        MISMATCHES,
         BY_RUN,
         MISSING_PAIRS,
         BATCH_RULES,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -25,20 +26,26 @@ from extractbench_nb.runs.rows import (
     ESCAPING,
     FRAMES,
     PARTS,
-    Columns,
-    Result,
+    Ids,
     arrow_schema,
     escape,
+    joined_columns,
+    packed_part,
     part_columns,
     part_frame,
     record_batch,
     summary_spec,
     to_columns,
     unescape,
-    unpack,
     value_to_text,
 )
-from extractbench_nb.runs.workers import CheckedRules, Context, Finished, custom_metrics
+from extractbench_nb.runs.workers import (
+    CheckedRules,
+    Context,
+    Finished,
+    custom_metrics,
+    packed_parts,
+)
 from extractbench_nb.support.files import (
     make_folder,
     reading,
@@ -58,19 +65,17 @@ if TYPE_CHECKING:
 FORMAT = 5
 #: The settings on which verdicts depend.
 SETTINGS = ("profile", "judge", "judge_options", "alignment", "alignment_options", "metrics")
-_LONGEST = 61
+_LONGEST, _SHOWN = 61, 5
 
 
 def settings_of(context: Context) -> dict[str, Any]:
     """Return the settings that must be equal when a batch is resumed."""
     alignment: Any = context.alignment
-    options = fingerprint(alignment)
-    aligner = alignment
+    options, aligner = _fingerprint(alignment), alignment
     if not isinstance(alignment, str):
         name = getattr(alignment, "name", None)
         aligner = name if isinstance(name, str) else type(alignment).__name__
-        if options is None:
-            aligner = source_hash(alignment)
+        aligner = source_hash(alignment) if options is None else aligner
     hashes = {}
     for name, metric in sorted(custom_metrics(context.schemas.values()).items()):
         source = source_hash(metric.function) if metric.function is not None else ""
@@ -80,14 +85,14 @@ def settings_of(context: Context) -> dict[str, Any]:
         "extractbench_nb": __version__,
         "profile": asdict(context.profile),
         "judge": context.judge.name,
-        "judge_options": fingerprint(context.judge),
+        "judge_options": _fingerprint(context.judge),
         "alignment": aligner,
         "alignment_options": options,
         "metrics": hashes,
     }
 
 
-def fingerprint(thing: Any) -> Any:
+def _fingerprint(thing: Any) -> Any:
     """Return the options of a judge or an aligner: its attribute ``fingerprint``."""
     value = getattr(thing, "fingerprint", None)
     try:
@@ -99,19 +104,17 @@ def fingerprint(thing: Any) -> Any:
         ) from None
 
 
-def _refuse_other_settings(ours: Mapping[str, Any], theirs: Mapping[str, Any], folder: str) -> None:
-    for name, value in ours.items():
-        stored = theirs.get(name)
-        if name == "metrics":
-            stored = stored or {}
-            changed = [metric for metric, code in value.items() if stored.get(metric, code) != code]
-            if changed:
-                raise InputError(f"{folder!r} was evaluated with another metric {changed[0]!r}")
-        elif stored != value:
-            what, stored, asked = first_difference(name.removesuffix("_options"), stored, value)
+def _refuse_other_settings(asked: Mapping[str, Any], stored: Mapping[str, Any], name: str) -> None:
+    other = (m for m, code in asked["metrics"].items() if stored["metrics"].get(m, code) != code)
+    if (changed := next(other, None)) is not None:
+        raise InputError(f"{name!r} was evaluated with another metric {changed!r}")
+    for setting, value in asked.items():
+        if setting != "metrics" and stored.get(setting) != value:
+            what = setting.removesuffix("_options")
+            what, theirs, ours = first_difference(what, stored.get(setting), value)
             raise InputError(
-                f"{folder!r} was evaluated with {what} {_shown(stored)}, not with "
-                f"{_shown(asked)}; resume with the same settings, or use another folder"
+                f"{name!r} was evaluated with {what} {_shown(theirs)}, not with {_shown(ours)}; "
+                "resume with the same settings, or use another folder"
             )
 
 
@@ -134,7 +137,20 @@ def _shown(value: Any) -> str:
 
 # --- files ------------------------------------------------------------------------------------
 
+
+class Result(NamedTuple):
+    """One finished output: its ids, the user's own columns, its summary, its packed rows."""
+
+    ids: Ids
+    extras: tuple[Any, ...]
+    summary: tuple[Any, ...]
+    parts: Mapping[str, bytes]
+
+
 DESCRIPTION = "batch.json"
+DATABASE = "finished.sqlite"
+#: A damaged database by this name gives its intact outputs to a new one.
+_DAMAGED = "finished-damaged.sqlite"
 #: The files of a batch, the description first: it is written last.
 _NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in (*FRAMES, BATCH_RULES.name)))
 #: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
@@ -145,7 +161,7 @@ _ROWS, _BYTES = 5_000, 2**18
 
 def write_files(
     folder: Path,
-    results: Iterable[tuple[Result, Mapping[str, Columns]]],
+    results: Iterable[Result],
     extras: tuple[Column, ...],
     description: Mapping[str, Any],
     rules: CheckedRules | None,
@@ -169,18 +185,20 @@ def write_files(
         paths = {name: stack.enter_context(replacing(folder / f"{name}.parquet")) for name in specs}
         with ExitStack() as files:
             writers = {name: _Writer(paths[name], spec, files) for name, spec in specs.items()}
-            for result, rows in results:
+            for result in results:
                 row = value_to_text([result.ids, result.summary, result.extras]) or ""
-                parts = [result.parts[name] for name in PARTS]
-                for content in (row.encode("utf-8", "surrogatepass"), *parts):
+                packed = [result.parts[name] for name in PARTS]
+                for content in (row.encode("utf-8", "surrogatepass"), *packed):
                     hasher.update(hashlib.sha256(content).digest())
-                for name, columns in rows.items():
-                    size = len(result.parts[name])
-                    writers[name].add((result.ids, columns), len(columns[0]), size)
-                writers["summary"].add(result.row, 1)
+                for name in PARTS:
+                    columns = part_columns(name, result.parts[name])
+                    if columns is not None:
+                        item, size = (result.ids, columns), len(result.parts[name])
+                        writers[name].add(item, len(columns[0]), size)
+                writers["summary"].add((*result.ids, *result.summary, *result.extras))
             for cells in rules.rows if rules is not None else ():
                 hasher.update((value_to_text(cells) or "").encode("utf-8", "surrogatepass"))
-                writers[BATCH_RULES.name].add(cells, 1)
+                writers[BATCH_RULES.name].add(cells)
             digest = hasher.hexdigest()
             for writer in writers.values():
                 writer.end(digest)
@@ -190,32 +208,36 @@ def write_files(
     return digest
 
 
-def write_evaluation(ev: Evaluation, folder: Path) -> Path:
-    """Write each frame of one evaluation to a Parquet file named after it."""
-    needs("pyarrow", "batch")
-    make_folder(folder)
-    frames = {name: getattr(ev, name) for name in (*PARTS, "warnings")}
-    frames["summary"] = ev.summary.to_frame().T
-    rules = ev.rules
-    if len(rules):
-        frames["rules"] = rules
-    with ExitStack() as stack:
-        for name, frame in frames.items():
-            spec = Evaluation.spec(name)
-            cells = [_cells(frame[column.name], column) for column in spec.columns]
-            rows = list(zip(*cells, strict=True))
-            path = stack.enter_context(replacing(folder / f"{name}.parquet"))
-            file = _parquet_file(path, spec, stack)
-            if rows:
-                batch = record_batch(spec, to_columns(spec, rows))
-                file.write_batch(batch, row_group_size=len(rows))
-    return folder
+class _Writer:
+    """Writes one Parquet file; collects rows until there are enough for a row group."""
 
+    def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack) -> None:
+        self._spec = spec
+        self._file = _parquet_file(path, spec, stack)
+        self._waiting: list[Any] = []
+        self._count = self._size = 0
+        self.rows = 0
 
-def _cells(series: pd.Series[Any], column: Column) -> list[Any]:
-    if column.dtype == "object":
-        return series.tolist()
-    return series.astype(object).where(series.notna(), None).tolist()
+    def add(self, item: Any, rows: int = 1, size: int = 0) -> None:
+        """Add a row, or ids and rows of a part; write if there are enough rows."""
+        self._waiting.append(item)
+        self._count += rows
+        self._size += size
+        if self._count >= _ROWS or self._size >= _BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._count:
+            spec, waiting = self._spec, self._waiting
+            columns = joined_columns(waiting) if spec.name in PARTS else to_columns(spec, waiting)
+            self._file.write_batch(record_batch(spec, columns), row_group_size=self._count)
+        self.rows += self._count
+        self._waiting, self._count, self._size = [], 0, 0
+
+    def end(self, digest: str) -> None:
+        """Write the remaining rows and the digest of the batch."""
+        self._flush()
+        self._file.add_key_value_metadata({DIGEST: digest})
 
 
 def _parquet_file(path: Path, spec: FrameSpec, stack: ExitStack) -> pq.ParquetWriter:
@@ -229,44 +251,33 @@ def _parquet_file(path: Path, spec: FrameSpec, stack: ExitStack) -> pq.ParquetWr
     )
 
 
-class _Writer:
-    """Writes one Parquet file; collects rows until there are enough for a row group."""
-
-    def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack) -> None:
-        self._spec = spec
-        self._file = _parquet_file(path, spec, stack)
-        self._waiting: list[Any] = []
-        self._count = self._size = 0
-        self.rows = 0
-
-    def add(self, item: Any, rows: int, size: int = 0) -> None:
-        """Add ids and rows of a part, or a row of ``summary``; write if there are enough rows."""
-        if not rows:
-            return
-        self._waiting.append(item)
-        self._count += rows
-        self._size += size
-        if self._count >= _ROWS or self._size >= _BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._count:
-            spec, waiting = self._spec, self._waiting
-            columns = part_columns(waiting) if spec.name in PARTS else to_columns(spec, waiting)
-            self._file.write_batch(record_batch(spec, columns), row_group_size=self._count)
-        self.rows += self._count
-        self._waiting, self._count, self._size = [], 0, 0
-
-    def end(self, digest: str) -> None:
-        """Write the remaining rows and the digest of the batch."""
-        self._flush()
-        self._file.add_key_value_metadata({DIGEST: digest})
+def write_evaluation(ev: Evaluation, folder: Path) -> Path:
+    """Write each frame of one evaluation to a Parquet file named after it."""
+    needs("pyarrow", "batch")
+    make_folder(folder)
+    frames = {name: getattr(ev, name) for name in (*PARTS, "warnings")}
+    frames["summary"] = ev.summary.to_frame().T
+    if len(rules := ev.rules):
+        frames["rules"] = rules
+    with ExitStack() as stack:
+        for name, frame in frames.items():
+            spec = Evaluation.spec(name)
+            cells = frame[spec.names].astype(object)
+            texts = [column.name for column in spec.columns if column.dtype != "object"]
+            cells[texts] = cells[texts].where(cells[texts].notna(), None)
+            rows = list(zip(*(cells[name].tolist() for name in spec.names), strict=True))
+            path = stack.enter_context(replacing(folder / f"{name}.parquet"))
+            file = _parquet_file(path, spec, stack)
+            if rows:
+                batch = record_batch(spec, to_columns(spec, rows))
+                file.write_batch(batch, row_group_size=len(rows))
+    return folder
 
 
 # --- what a folder may be used for ------------------------------------------------------------
 
 
-def _refuse_file(folder: Path, option: str = "folder") -> None:
+def _refuse_file(folder: Path, option: str) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} {str(folder)!r} is a file, not a folder")
 
@@ -275,22 +286,20 @@ def refuse_occupied(folder: Path, option: str = "folder") -> None:
     """Raise `InputError` where a folder holds files of a batch."""
     _refuse_file(folder, option)
     file = next((name for name in (DATABASE, *_NAMES) if (folder / name).exists()), None)
-    if file is None:
-        return
-    hint = f"resume it with resume={str(folder)!r}, or " if file == DATABASE else ""
-    raise InputError(
-        f"{option} {str(folder)!r} holds a batch already ({file}); {hint}use another folder"
-    )
+    if file is not None:
+        hint = f"resume it with resume={str(folder)!r}, or " if file == DATABASE else ""
+        raise InputError(
+            f"{option} {str(folder)!r} holds a batch already ({file}); {hint}use another folder"
+        )
 
 
 def refuse_foreign(folder: Path) -> None:
     """Raise `InputError` where a folder holds what `Evaluations.save` must not replace."""
-    _refuse_file(folder)
+    _refuse_file(folder, "folder")
     if (folder / DATABASE).exists():
         refuse_occupied(folder)
     for name in _NAMES:
-        path = folder / name
-        if path.exists() and not _is_ours(path):
+        if (folder / name).exists() and not _is_ours(folder / name):
             raise InputError(
                 f"folder {str(folder)!r} holds a file {name!r} that is not a saved result; "
                 "use another folder"
@@ -298,25 +307,22 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    pa = needs("pyarrow", "batch")
-    pq = needs("pyarrow.parquet", "batch")
-
-    if path.name == DESCRIPTION:
-        try:
-            found = read_document(path, "batch")
-        except InputError:
-            return False
-        return isinstance(found, dict) and "extractbench_nb" in found
+    pa, pq = needs("pyarrow", "batch"), needs("pyarrow.parquet", "batch")
     try:
+        if path.name == DESCRIPTION:
+            description = read_document(path, "batch")
+            return isinstance(description, dict) and "extractbench_nb" in description
         return DIGEST in (pq.read_metadata(path).metadata or {})
-    except (OSError, pa.ArrowException):
+    except (InputError, OSError, pa.ArrowException):
         return False
 
 
 def refuse_unfinishable(folder: Path) -> None:
     """Raise `InputError` where a folder holds results, but not what is needed to resume them."""
     _refuse_file(folder, "resume")
-    if (folder / DESCRIPTION).exists() and not (folder / DATABASE).exists():
+    if (folder / DESCRIPTION).exists() and not any(
+        (folder / name).exists() for name in (DATABASE, _DAMAGED)
+    ):
         raise InputError(
             f"resume {str(folder)!r} holds saved results and no {DATABASE}; only a folder that "
             "save_to or resume wrote can be resumed"
@@ -327,7 +333,7 @@ def refuse_unfinishable(folder: Path) -> None:
 
 
 class MemoryStorage:
-    """Keeps finished outputs in memory, and gives their frames; it does not keep the inputs."""
+    """Keeps the rows of finished outputs in memory, and builds each frame once from all of them."""
 
     def __init__(self, plan: Plan, description: Mapping[str, Any]) -> None:
         self._ids = [cell.ids for cell in plan.cells]
@@ -335,43 +341,47 @@ class MemoryStorage:
         self._description = description
         self._finished: dict[int, Finished] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle packed rows: values may be nested deeper than pickle goes."""
+        packed = {position: packed_parts(item) for position, item in self._finished.items()}
+        return {**vars(self), "_finished": packed}
+
     def has(self, position: int) -> bool:
         """Say whether the output at a position of the batch is finished."""
         return position in self._finished
 
     def keep(self, finished: list[Finished]) -> None:
-        """Keep the results of one chunk."""
-        self._finished.update({item.position: item for item in finished})
-
-    def results(self) -> Iterator[tuple[Result, dict[str, Columns]]]:
-        """Yield all results in order, each with its rows."""
-        return ((result, result.rows()) for result in self._packed())
-
-    def _packed(self) -> Iterator[Result]:
-        for position, rows in enumerate(zip(self._ids, self._extra_rows, strict=True)):
-            item = self._finished[position]
-            yield Result(*rows, item.summary, item.parts)
+        """Keep the results of one chunk; items hold whole values, which are smaller packed."""
+        for item in finished:
+            matches = packed_part("matches", item.parts["matches"])
+            self._finished[item.position] = item._replace(parts={**item.parts, "matches": matches})
 
     def frame(self, name: str) -> pd.DataFrame:
         """Build a frame."""
-        if name == "summary":
-            spec = summary_spec(self._extras)
-            columns = to_columns(spec, [result.row for result in self._packed()])
-            return part_frame(spec, [((), columns)])
-        outputs = ((r.ids, unpack(r.parts[name])) for r in self._packed())
-        return part_frame(FRAMES[name], outputs)
+        finished = [self._finished[position] for position in range(len(self._ids))]
+        if name != "summary":
+            parts = (item.parts[name] for item in finished)
+            return part_frame(FRAMES[name], name, zip(self._ids, parts, strict=True))
+        rows = zip(self._ids, finished, self._extra_rows, strict=True)
+        spec = summary_spec(self._extras)
+        return spec.from_rows((*ids, *item.summary, *extras) for ids, item, extras in rows)
 
     def save(self, folder: Path, rules: CheckedRules | None) -> None:
         """Write the files of a batch."""
         needs("pyarrow", "batch")
         refuse_foreign(folder)
         make_folder(folder)
-        write_files(folder, self.results(), self._extras, self._description, rules)
+        write_files(folder, self._results(), self._extras, self._description, rules)
+
+    def _results(self) -> Iterator[Result]:
+        for position, (ids, extras) in enumerate(zip(self._ids, self._extra_rows, strict=True)):
+            item = self._finished[position]
+            packed = {name: packed_part(name, part) for name, part in item.parts.items()}
+            yield Result(ids, extras, item.summary, packed)
 
 
 # --- finished outputs on disk -----------------------------------------------------------------
 
-DATABASE = "finished.sqlite"
 _TABLES = f"""
 create table if not exists settings (settings text not null);
 create table if not exists outputs (
@@ -379,12 +389,19 @@ create table if not exists outputs (
   {", ".join(f"{name} blob not null" for name in PARTS)}, digest blob not null,
   primary key (run, document));
 """
-_COLUMNS = ("run", "document", "fingerprint", "summary", *PARTS, "digest")
-_SELECT = f"select {', '.join(_COLUMNS)} from outputs where run = ? and document = ?"  # noqa: S608 - no input in it
-_INSERT = f"insert or replace into outputs values ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - no input in it
+_COLUMNS = ", ".join(("run", "document", "fingerprint", "summary", *PARTS, "digest"))
+_SELECT = f"select {_COLUMNS} from outputs where run = ? and document = ?"  # noqa: S608 - no input in it
+_SCAN = f"select rowid, {_COLUMNS} from outputs where rowid > ? order by rowid"  # noqa: S608 - no input in it
+_INSERT = f"into outputs values ({', '.join('?' * len(_COLUMNS.split()))})"
 #: Stored instead of the fingerprint of an output without all verdicts. It equals no fingerprint,
 #: so a resumed batch evaluates the output again.
 _OPEN = b""
+#: Unreadable rows in succession after which the rest of a damaged database is given up.
+_MOST_UNREADABLE = 1_000
+
+
+class DamagedError(InputError):
+    """A database cannot be read, or not in part."""
 
 
 class FolderStorage:
@@ -399,8 +416,8 @@ class FolderStorage:
         """Say whether an output was finished with these inputs, and with all verdicts."""
         cell = self._plan.cells[position]
         fingerprint = self._fingerprint(cell)
-        found = self._read(cell)
-        if found is not None and found[0] == fingerprint:
+        stored = self._read(cell)
+        if stored is not None and stored[0] == fingerprint:
             return True
         self._fingerprints[position] = fingerprint
         return False
@@ -416,20 +433,19 @@ class FolderStorage:
                 escape(cell.document),
                 fingerprint if item.settled else _OPEN,
                 escape(value_to_text(item.summary) or ""),
-                *(item.parts[name] for name in PARTS),
+                *(packed_part(name, item.parts[name]) for name in PARTS),
             )
             rows.append((*row, _digest(row)))
         with _sqlite_errors(self._path), self._connection:
-            self._connection.executemany(_INSERT, rows)
+            self._connection.executemany(f"insert or replace {_INSERT}", rows)
 
-    def results(self) -> Iterator[tuple[Result, dict[str, Columns]]]:
-        """Yield all results in order, each with its rows."""
+    def results(self) -> Iterator[Result]:
+        """Yield all results in order."""
         for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
-            found = self._read(cell)
-            if found is None:
+            stored = self._read(cell)
+            if stored is None:
                 raise InputError(f"{str(self._path)!r} has no {cell.name}")
-            result = Result(cell.ids, extras, *found[1:])
-            yield result, result.rows()
+            yield Result(cell.ids, extras, *stored[1:])
 
     def _read(self, cell: Cell) -> tuple[bytes, tuple[Any, ...], dict[str, bytes]] | None:
         """Return fingerprint, summary and parts of a finished output; None if there is none."""
@@ -440,7 +456,7 @@ class FolderStorage:
             return None
         *content, digest = row
         if digest != _digest(content):
-            raise _damaged(self._path, f"{cell.name} has been changed since it was written")
+            raise DamagedError(f"{cell.name} has been changed since it was written")
         _, _, fingerprint, text, *parts = content
         return fingerprint, tuple(json.loads(unescape(text))), dict(zip(PARTS, parts, strict=True))
 
@@ -483,37 +499,79 @@ def _digest(row: Sequence[Any]) -> bytes | None:
     return hashlib.sha256(b"".join(hashlib.sha256(c).digest() for c in contents)).digest()
 
 
-def _damaged(path: Path, problem: str) -> InputError:
-    return InputError(
-        f"{str(path)!r} is damaged: {problem}; remove it, and its outputs are evaluated again"
-    )
-
-
 @contextmanager
 def open_storage(folder: Path, plan: Plan, settings: Mapping[str, Any]) -> Iterator[FolderStorage]:
     """Open the database of a folder, or create one, and lock it for this process."""
     make_folder(folder)
-    path = folder / DATABASE
-    refuse_irregular(path, "database")
-    with _sqlite_errors(path), closing(_connect(path)) as connection:
-        row = connection.execute("select settings from settings").fetchone()
-        if row is not None:
-            stored = _stored_settings(row[0], path)
-            _refuse_other_settings(settings, stored, str(folder))
-            settings = {**settings, "metrics": {**stored["metrics"], **settings["metrics"]}}
-        with connection:
-            connection.execute("delete from settings")
-            connection.execute("insert into settings values (?)", (json.dumps(settings),))
-        yield FolderStorage(connection, path, plan)
-
-
-def _stored_settings(text: Any, path: Path) -> dict[str, Any]:
+    path, damaged = folder / DATABASE, folder / _DAMAGED
+    for file in (path, damaged):
+        refuse_irregular(file, "database")
     try:
-        settings = json.loads(text)
+        with _sqlite_errors(path), closing(_connect(path)) as connection:
+            for part in folder.glob(".xb-*.part"):  # of a process that was killed
+                with suppress(OSError):
+                    part.unlink()
+            stored, rows = _settings_in(connection), list[tuple[Any, ...]]()
+            if stored is None and damaged.exists():
+                stored, rows = _intact_outputs(damaged)
+            if stored is not None:
+                _refuse_other_settings(settings, stored, str(folder))
+                settings = {**settings, "metrics": {**stored["metrics"], **settings["metrics"]}}
+            with connection:
+                connection.execute("delete from settings")
+                connection.execute("insert into settings values (?)", (json.dumps(settings),))
+                connection.executemany(f"insert or ignore {_INSERT}", rows)
+            yield FolderStorage(connection, path, plan)
+    except DamagedError as error:
+        raise InputError(_advice(path, str(error))) from None
+
+
+def _advice(path: Path, problem: str) -> str:
+    """Say which outputs of a damaged database are intact, and how to go on."""
+    counts = Counter(unescape(row[0]) for row in _intact_outputs(path)[1])
+    shown = ", ".join(f"{count} of run {run!r}" for run, count in counts.most_common(_SHOWN))
+    more = f" and {len(counts) - _SHOWN} more runs" if len(counts) > _SHOWN else ""
+    intact = (
+        f"{counts.total()} outputs are intact ({shown}{more})" if counts else "no output is intact"
+    )
+    return (
+        f"{str(path)!r} is damaged: {problem}; {intact}. Rename it to {_DAMAGED!r} and call "
+        f"evaluate_runs(..., resume={str(path.parent)!r}): intact outputs are taken from it, and "
+        "all others are evaluated again"
+    )
+
+
+def _intact_outputs(path: Path) -> tuple[dict[str, Any] | None, list[tuple[Any, ...]]]:
+    """Return the settings of a damaged database, and its rows with the right digest."""
+    rows: list[tuple[Any, ...]] = []
+    with closing(sqlite3.connect(path, timeout=0)) as connection:
+        try:
+            settings = _settings_in(connection)
+        except (sqlite3.Error, DamagedError):
+            return None, rows
+        last, unreadable = 0, 0
+        while settings is not None and unreadable < _MOST_UNREADABLE:
+            try:
+                for rowid, *row in connection.execute(_SCAN, (last,)):
+                    last, unreadable = rowid, 0
+                    if row[-1] is not None and row[-1] == _digest(row[:-1]):
+                        rows.append(tuple(row))
+                break
+            except sqlite3.Error:
+                last, unreadable = last + 1, unreadable + 1
+    return settings, rows
+
+
+def _settings_in(connection: sqlite3.Connection) -> dict[str, Any] | None:
+    row = connection.execute("select settings from settings").fetchone()
+    if row is None:
+        return None
+    try:
+        settings = json.loads(row[0])
     except (TypeError, ValueError, RecursionError):
         settings = None
     if not isinstance(settings, dict) or not isinstance(settings.get("metrics"), dict):
-        raise _damaged(path, "its settings cannot be read")
+        raise DamagedError("its settings cannot be read")
     return settings
 
 
@@ -541,6 +599,6 @@ def _sqlite_errors(path: Path) -> Iterator[None]:
                 f"{str(path.parent)!r} is in use by another batch; wait for its end, or use "
                 "another folder"
             ) from error
-        if "not a database" in problem or "malformed" in problem:
-            raise InputError(f"{str(path)!r} is damaged: {problem}") from error
+        if any(words in problem for words in ("not a database", "malformed", "Could not decode")):
+            raise DamagedError(problem) from error
         raise OutputError(f"{str(path)!r} cannot be written: {problem}") from error

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     CancelledError,
@@ -16,7 +17,6 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -37,20 +37,17 @@ from extractbench_nb.core import (
     read_predicted,
 )
 from extractbench_nb.core.schema import Schema
-from extractbench_nb.core.text import Judge
+from extractbench_nb.core.text import Judge, OfflineJudge
 from extractbench_nb.core.values import read_document
 from extractbench_nb.errors import ExtractBenchError, InputError, needs
 from extractbench_nb.runs.inputs import Cell, Plan, evaluated_source, read_output
-from extractbench_nb.runs.rows import BATCH_RULES, packed_rows
+from extractbench_nb.runs.rows import BATCH_RULES, Part, packed_part, rows_of
 from extractbench_nb.support.concurrency import run_anywhere, worker_count, worker_pool
 from extractbench_nb.support.files import source_hash
 
 
 class Task(NamedTuple):
-    """One output to evaluate: its position in the batch, the key of its schema, and its inputs.
-
-    ``accepted`` are the accepted alternatives of its document.
-    """
+    """One output to evaluate: its position in the batch, the key of its schema, its inputs."""
 
     position: int
     schema: str
@@ -60,14 +57,14 @@ class Task(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """One evaluated output: the row of the summary, and the packed rows of each part.
+    """One evaluated output: its entries of the summary, and the rows of each part.
 
     ``settled`` is False if a metric gave no verdict; the output is evaluated again on resuming.
     """
 
     position: int
     summary: tuple[Any, ...]
-    parts: dict[str, bytes]
+    parts: dict[str, Part]
     settled: bool
 
 
@@ -112,7 +109,7 @@ def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
 async def _run_one(context: Context, task: Task) -> Finished | Failed:
     try:
         output = read_output(task.predicted)
-        run = Run(
+        evaluation = await Run(
             context.schemas[task.schema],
             task.gold,
             evaluated_source(output, task.gold),
@@ -121,9 +118,8 @@ async def _run_one(context: Context, task: Task) -> Finished | Failed:
             profile=context.profile,
             checked=True,
             accepted=task.accepted if output.message is None else Accepted(),
-        )
-        evaluation = await run.complete()
-        scores, parts = packed_rows(evaluation, output.message)
+        ).complete()
+        scores, parts = rows_of(evaluation, output.message)
         summary = (output.message is None, output.message, output.line, output.column, *scores)
         return Finished(task.position, summary, parts, evaluation.is_settled)
     except Exception as error:  # noqa: BLE001 - an aligner may raise anything
@@ -138,23 +134,157 @@ def failure(position: int, error: Exception) -> Failed:
     return Failed(position, f"{type(error).__name__}: {error}", trace)
 
 
-def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
-    """Return the user's metrics that schemas name, and those that replace built-in ones."""
-    built_in = REGISTRY.built_in
-    own = {name: m for name, m in REGISTRY.entries.items() if m is not built_in.get(name)}
-    named = {
-        spec.metric_id
-        for schema in (schemas if own else ())
-        for node in schema.nodes()
-        if node.config is not None
-        for spec in node.config.metrics
-    }
-    return {name: own[name] for name in own if name in named or name in built_in}
+# --- chunks ---------------------------------------------------------------------------------------
 
+#: From tasks to their results, chunk by chunk, in the order in which they are done.
+Chunks = Generator[Done, None, None]
+Runner = Callable[[Iterator[Task]], Chunks]
+Submit = Callable[[Sequence[Task]], "Future[Done]"]
+
+_LARGEST = 32
+#: Chunks per worker; with many, the workers finish at nearly the same time.
+_CHUNKS_A_WORKER = 8
+#: Chunks that wait in the queue, per worker.
+_AHEAD = 2
+#: Processes take about a second to start: they are for work of more seconds than `_WORTH`, which is
+#: estimated after `_TRIAL` seconds in this process.
+_WORTH, _TRIAL = 2.0, 0.3
+
+
+def count_workers(n_jobs: Any, executor: Any) -> int:
+    """Check the two options, and return the number of workers; 1 is this process."""
+    workers = worker_count(n_jobs)
+    if executor is None:
+        return workers
+    if n_jobs != 1:
+        raise InputError(f"n_jobs={n_jobs} and executor= are both set; pass only one of them")
+    if not isinstance(executor, Executor):
+        raise InputError(
+            f"executor is {executor!r}; expected a concurrent.futures.Executor, such as "
+            "ProcessPoolExecutor() or a Dask client's get_executor()"
+        )
+    threads_or_processes = getattr(executor, "_max_workers", None) or 0
+    return int(threads_or_processes) if threads_or_processes > 0 else worker_count(-1)
+
+
+def runner(context: Context, workers: int, executor: Executor | None) -> Runner:
+    """Make what evaluates outputs: this process, worker processes, or an executor of the user's.
+
+    Worker processes are started when outputs take long enough to be worth it. That is known only of
+    the package's own metrics: with metrics, judges or aligners of the user's they start at once.
+    """
+    # many chunks, but with enough outputs in each for awaited calls to overlap
+    overlapping = min(context.max_concurrency, -(-context.outputs // workers))
+    many = context.outputs // (workers * _CHUNKS_A_WORKER)
+    size = max(1, min(_LARGEST, max(overlapping, many)))
+    slots = workers * (1 + _AHEAD)
+    has_own_code = not isinstance(context.judge, OfflineJudge) or (
+        not isinstance(context.alignment, str) or custom_metrics(context.schemas.values())
+    )
+
+    def here(tasks: Iterator[Task]) -> Chunks:
+        for chunk in _chunks(tasks, context.max_concurrency):
+            yield run_chunk(context, chunk)
+
+    def in_processes(tasks: Iterator[Task]) -> Chunks:
+        started, done = time.perf_counter(), 0
+        while not has_own_code:
+            chunk = [*islice(tasks, context.max_concurrency)]
+            if not chunk:
+                return
+            yield run_chunk(context, chunk)
+            done += len(chunk)
+            seconds, remaining = time.perf_counter() - started, context.outputs - chunk[-1].position
+            if seconds > _TRIAL and seconds / done * remaining > _WORTH:
+                break
+        with worker_pool(workers, __name__) as pool:
+            yield from _bounded(_submitting(pool, *sent), _chunks(tasks, size), slots)
+
+    if isinstance(executor, ThreadPoolExecutor):  # threads share the context
+        submit: Submit = lambda chunk: executor.submit(run_chunk, context, chunk)  # noqa: E731
+        return lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
+    if executor is None and workers == 1:
+        return here
+    sent = context, *_packed(context)  # what cannot be sent is an error before any work
+    if executor is None:
+        return in_processes
+    submit = _submitting(executor, *sent)
+    return lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
+
+
+def _chunks(tasks: Iterator[Task], size: int) -> Iterator[list[Task]]:
+    while chunk := list(islice(tasks, size)):
+        yield chunk
+
+
+def _bounded(submit: Submit, chunks: Iterator[list[Task]], slots: int) -> Chunks:
+    """Keep a bounded number of chunks in flight; cancel those that have not begun at the end."""
+    pending: dict[Future[Done], list[Task]] = {}
+    try:
+        while True:
+            for chunk in islice(chunks, slots - len(pending)):
+                try:
+                    future = submit(chunk)
+                except Exception as error:  # noqa: BLE001 - a pool that broke meanwhile refuses more
+                    future = Future()
+                    future.set_exception(error)
+                pending[future] = chunk
+            if not pending:
+                return
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                chunk = pending.pop(future)
+                try:
+                    results = future.result()
+                except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ends a worker is reported
+                    problem = f"its worker process failed: {type(error).__name__}: {error}"
+                    results = [Failed(task.position, problem, None) for task in chunk]
+                yield results
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+# --- other processes ------------------------------------------------------------------------------
 
 _TOKEN = uuid.uuid4().hex
+#: Parsed schemas that a worker keeps.
+_MOST_SCHEMAS = 200
 #: Registry entries that metrics of another process have replaced in this one.
 _replaced: dict[str, Metric | None] = {}
+
+
+def _submitting(
+    executor: Executor, context: Context, packed: bytes, schemas: Mapping[str, bytes]
+) -> Submit:
+    """Return what sends a chunk to other processes, with the context and the schemas it needs."""
+
+    def submit(chunk: Sequence[Task]) -> Future[Done]:
+        try:
+            tasks = pickle.dumps(chunk)
+        except Exception:  # noqa: BLE001 - nested too deep, or no JSON: evaluated here
+            here: Future[Done] = Future()
+            here.set_result(run_chunk(context, chunk))
+            return here
+        named = {task.schema: schemas[task.schema] for task in chunk}
+        return executor.submit(run_packed, packed, named, tasks)
+
+    return submit
+
+
+def _packed(context: Context) -> tuple[bytes, dict[str, bytes]]:
+    """Pickle the context and each schema; metrics come first, since the schemas name them."""
+    cloudpickle = needs("cloudpickle", "batch")  # it comes with loky
+    try:
+        metrics = custom_metrics(context.schemas.values())
+        content = cloudpickle.dumps(replace(context, schemas={}))
+        packed = cloudpickle.dumps((_origin(), metrics, content))
+        return packed, {key: cloudpickle.dumps(s) for key, s in context.schemas.items()}
+    except Exception as error:
+        raise InputError(
+            f"the judge, the alignment or a metric cannot be sent to another process "
+            f"({type(error).__name__}: {error}); use n_jobs=1 or executor=ThreadPoolExecutor()"
+        ) from error
 
 
 def run_packed(packed: bytes, schemas: Mapping[str, bytes], tasks: bytes) -> Done:
@@ -165,12 +295,18 @@ def run_packed(packed: bytes, schemas: Mapping[str, bytes], tasks: bytes) -> Don
     context = replace(context, schemas={key: parsed[key] for key in schemas})
     for key in [*parsed][:-_MOST_SCHEMAS]:
         parsed.pop(key, None)
-    return run_chunk(context, pickle.loads(tasks))  # noqa: S301 - packed by this package
+    done = run_chunk(context, pickle.loads(tasks))  # noqa: S301 - packed by this package
+    return [item if isinstance(item, Failed) else packed_parts(item) for item in done]
+
+
+def packed_parts(item: Finished) -> Finished:
+    """Pack the rows of an output."""
+    return item._replace(parts={name: packed_part(name, part) for name, part in item.parts.items()})
 
 
 @lru_cache(maxsize=1)
 def _unpacked(packed: bytes) -> tuple[Context, dict[str, Schema]]:
-    """Restore what `_submitting` packed; in another process its metrics are registered.
+    """Restore a context; in another process its metrics are registered.
 
     The schemas that this process has parsed are kept beside it.
     """
@@ -192,125 +328,18 @@ def _origin() -> tuple[int, str]:
     return os.getpid(), _TOKEN
 
 
-#: From tasks to their results, chunk by chunk, in the order in which they are done.
-Runner = Callable[[Iterable[Task]], Iterator[Done]]
-
-_LARGEST = 32
-#: Parsed schemas that a worker keeps.
-_MOST_SCHEMAS = 200
-#: Chunks per worker; with many, the workers finish at nearly the same time.
-_CHUNKS_A_WORKER = 8
-#: Chunks that wait in the queue, per worker.
-_AHEAD = 2
-
-
-def count_workers(n_jobs: Any, executor: Any) -> int:
-    """Check the two options, and return the number of workers; 1 is this process."""
-    workers = worker_count(n_jobs)
-    if executor is None:
-        return workers
-    if n_jobs != 1:
-        raise InputError(f"n_jobs={n_jobs} and executor= are both set; pass only one of them")
-    if not isinstance(executor, Executor):
-        raise InputError(
-            f"executor is {executor!r}; expected a concurrent.futures.Executor, such as "
-            "ProcessPoolExecutor() or a Dask client's get_executor()"
-        )
-    threads_or_processes = getattr(executor, "_max_workers", None)
-    if threads_or_processes and threads_or_processes > 0:
-        return int(threads_or_processes)
-    return worker_count(-1)
-
-
-def start_workers(
-    workers: int, executor: Executor | None
-) -> AbstractContextManager[Executor | None]:
-    """Return what evaluates outputs: a user's executor, new processes, or None for this process."""
-    if executor is None and workers > 1:
-        return worker_pool(workers, __name__)
-    return nullcontext(executor)
-
-
-def runner(context: Context, workers: int, executor: Executor | None) -> Runner:
-    """Make what evaluates outputs: by an executor, or in this process if there is none."""
-    if executor is None:
-        size = context.max_concurrency
-        return lambda tasks: (run_chunk(context, chunk) for chunk in _chunks(tasks, size))
-    submit = _submitting(executor, context)
-    # many chunks, but with enough outputs in each for awaited calls to overlap
-    overlapping = min(context.max_concurrency, -(-context.outputs // workers))
-    many = context.outputs // (workers * _CHUNKS_A_WORKER)
-    size = max(1, min(_LARGEST, max(overlapping, many)))
-    slots = workers * (1 + _AHEAD)
-    return lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
-
-
-def _chunks(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
-    drawn = iter(tasks)
-    while chunk := list(islice(drawn, size)):
-        yield chunk
-
-
-Submit = Callable[[Sequence[Task]], "Future[Done]"]
-
-
-def _submitting(executor: Executor, context: Context) -> Submit:
-    """Return what sends a chunk to an executor: threads share the context, processes get a copy."""
-    if isinstance(executor, ThreadPoolExecutor):
-        return lambda chunk: executor.submit(run_chunk, context, chunk)
-    cloudpickle = needs("cloudpickle", "batch")  # it comes with loky
-
-    try:
-        # metrics are restored first: the schemas in the context name them
-        metrics = custom_metrics(context.schemas.values())
-        content = cloudpickle.dumps(replace(context, schemas={}))
-        packed = cloudpickle.dumps((_origin(), metrics, content))
-        schemas = {key: cloudpickle.dumps(schema) for key, schema in context.schemas.items()}
-    except Exception as error:
-        raise InputError(
-            f"the judge, the alignment or a metric cannot be sent to another process "
-            f"({type(error).__name__}: {error}); use n_jobs=1 or executor=ThreadPoolExecutor()"
-        ) from error
-
-    def submit(chunk: Sequence[Task]) -> Future[Done]:
-        try:
-            tasks = pickle.dumps(chunk)
-        except Exception:  # noqa: BLE001 - nested too deep, or no JSON: evaluated here
-            found: Future[Done] = Future()
-            found.set_result(run_chunk(context, chunk))
-            return found
-        named = {task.schema: schemas[task.schema] for task in chunk}
-        return executor.submit(run_packed, packed, named, tasks)
-
-    return submit
-
-
-def _bounded(submit: Submit, chunks: Iterator[list[Task]], slots: int) -> Iterator[Done]:
-    """Keep a bounded number of chunks in flight; cancel those that have not begun at the end."""
-    pending: dict[Future[Done], list[Task]] = {}
-    try:
-        while True:
-            for chunk in islice(chunks, slots - len(pending)):
-                try:
-                    future = submit(chunk)
-                except Exception as error:  # noqa: BLE001 - a pool that broke meanwhile refuses more
-                    future = Future()
-                    future.set_exception(error)
-                pending[future] = chunk
-            if not pending:
-                return
-            done, _ = wait(pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                chunk = pending.pop(future)
-                try:
-                    found = future.result()
-                except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ends a worker is reported
-                    problem = f"its worker process failed: {type(error).__name__}: {error}"
-                    found = [Failed(task.position, problem, None) for task in chunk]
-                yield found
-    finally:
-        for future in pending:
-            future.cancel()
+def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
+    """Return the user's metrics that schemas name, and those that replace built-in ones."""
+    built_in = REGISTRY.built_in
+    own = {name: m for name, m in REGISTRY.entries.items() if m is not built_in.get(name)}
+    named = {
+        spec.metric_id
+        for schema in (schemas if own else ())
+        for node in schema.nodes()
+        if node.config is not None
+        for spec in node.config.metrics
+    }
+    return {name: own[name] for name in own if name in named or name in built_in}
 
 
 # --- cross-field rules ----------------------------------------------------------------------------
@@ -328,27 +357,24 @@ class CheckedRules(NamedTuple):
 
 
 def check_batch(plan: Plan) -> CheckedRules | None:
-    """Run the registered rules over gold and outputs, in this process; None without rules.
-
-    Gold is checked once for all runs.
-    """
+    """Run the registered rules over gold and outputs, in this process; None without rules."""
     rules = tuple(RULES.values())
     if not rules:
         return None
     rows: list[tuple[Any, ...]] = []
-    checked: dict[Any, list[tuple[Rule, Any]]] = {}
+    of_golds: dict[Any, list[tuple[Rule, Any]]] = {}  # the runs share gold
     for cell in plan.cells:
         key = (_gold_key(cell), cell.schema, cell.schema_key)
-        if key not in checked:
+        if key not in of_golds:
             names = plan.schemas[cell.schema_key].names(cell.schema)
             wanted = [made for made in rules if made.is_for(names)]
             gold = read_document(plan.gold(cell), "gold") if wanted else None
-            checked[key] = [(made, made.check(gold)) for made in wanted]
-        if checked[key]:
+            of_golds[key] = [(made, made.check(gold)) for made in wanted]
+        if of_golds[key]:
             output = read_output(cell.predicted)
             value, problem = read_predicted(output.source)
             is_read = output.message is None and problem is None
-            for made, of_gold in checked[key]:
+            for made, of_gold in of_golds[key]:
                 of_output = made.check(value) if is_read else None
                 rows.append((*cell.ids, *made.row(of_gold, of_output)))
     return CheckedRules({made.name: source_hash(made.function) for made in rules}, tuple(rows))

@@ -80,6 +80,28 @@ def test_dask(inputs, expected, same, tmp_path):
         same(evaluate_runs(**inputs, executor=client.get_executor()), expected)
 
 
+def test_shards_are_one_partitioned_dataset(sample, expected, tmp_path):
+    """What Dask, DuckDB and Polars read of two folders is what both batches have."""
+    duckdb, polars = map(pytest.importorskip, ("duckdb", "polars"))
+    frames = pytest.importorskip("dask.dataframe")
+    for number, runs in enumerate((sample.runs[::8], sample.runs[4::8])):
+        folder = tmp_path / f"shard={number}"
+        evaluate_runs(runs, dataset=sample, progress=False, save_to=folder)
+    files = str(tmp_path / "*" / "fields.parquet")
+    passed = expected.fields.groupby("run")["passed"].sum().to_dict()
+    query = f"""select run, sum(passed::int), count(distinct shard)
+        from read_parquet('{files}', hive_partitioning = true) group by run order by run"""  # noqa: S608
+    rows = duckdb.sql(query).fetchall()
+    assert [(run, count) for run, count, _ in rows] == list(passed.items())
+    assert {shards for *_, shards in rows} <= {1, 2}
+    scanned = polars.scan_parquet(files, hive_partitioning=True)
+    sums = scanned.group_by("run").agg(polars.col("passed").sum()).sort("run").collect()
+    assert dict(sums.iter_rows()) == passed
+    with pytest.importorskip("dask").config.set(scheduler="synchronous"):
+        found = frames.read_parquet(files).groupby("run")["passed"].sum().compute()
+    assert found.sort_index().to_dict() == passed
+
+
 class Backwards(Executor):
     """Runs what it is given when it has three, the last first; counts what it holds."""
 

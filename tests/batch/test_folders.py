@@ -437,6 +437,47 @@ def test_altered_results_are_one_clear_error(tmp_path):
     assert int(done.stdout) > 70
 
 
+def overwritten(path):
+    """Zero a page of rows: SQLite finds the others."""
+    content = bytearray(path.read_bytes())
+    at = content.rindex(b"d150") // 4096 * 4096
+    content[at : at + 4096] = bytes(4096)
+    path.write_bytes(content)
+
+
+def changed_row(path):
+    with sqlite3.connect(path) as base:
+        base.execute("update outputs set fields = x'00' where document = 'd150'")
+    base.close()
+
+
+@pytest.mark.parametrize("damage", [overwritten, changed_row])
+def test_a_damaged_database_gives_its_intact_outputs(damage, frame_of, same, tmp_path):
+    rows = [("ab"[n % 2], f"d{n:03}", {"seller": str(n)}) for n in range(200)]
+    runs, folder = frame_of(*rows), tmp_path / "b"
+    expected = evaluate_runs(runs, progress=False, save_to=folder)
+    before = contents(folder)
+    damage(folder / "finished.sqlite")
+    message = r"is damaged: .*; 1\d\d outputs are intact \(.*of run 'a'.*\). Rename it to"
+    with pytest.raises(xb.InputError, match=message):
+        evaluate_runs(runs, progress=False, resume=folder)
+    (folder / "finished.sqlite").rename(folder / "finished-damaged.sqlite")
+    for reused in (range(100, 200), [200]):
+        again = evaluate_runs(runs, progress=False, resume=folder)
+        assert again.meta["reused"] in reused
+        same(again, expected)
+    assert contents(folder) == before
+
+
+def test_a_database_without_an_intact_output(three, calls, tmp_path):
+    evaluate_runs(three, progress=False, save_to=tmp_path)
+    (tmp_path / "finished.sqlite").write_bytes(b"nothing" * 1000)
+    with pytest.raises(xb.InputError, match=r"no output is intact. Rename it"):
+        evaluate_runs(three, progress=False, resume=tmp_path)
+    (tmp_path / "finished.sqlite").rename(tmp_path / "finished-damaged.sqlite")
+    assert evaluate_runs(three, progress=False, resume=tmp_path).meta["evaluated"] == 3
+
+
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_a_database_that_is_no_ordinary_file(kind, three, calls, tmp_path):
     path = tmp_path / "finished.sqlite"

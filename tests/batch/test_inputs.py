@@ -156,7 +156,7 @@ REFUSED = {
     ),
     "number as name": (lambda f: changed(f).rename(columns={"gold": 3}), "column named 3"),
     "taken": (lambda f: changed(f, pass_rate=1), "column 'pass_rate'"),
-    "list": (lambda _: [1], "runs is a list; expected a DataFrame"),
+    "list": (lambda _: [1], "runs is a int; expected a DataFrame"),
     "no folder": (lambda _: "/nowhere", "found nothing at '/nowhere'"),
     "a file": (lambda _: Path(__file__), "found a file"),
 }
@@ -212,6 +212,53 @@ def test_misplaced_files(name, message, runs_folder, small):
         evaluate_runs(folder, dataset=small, progress=False)
 
 
+LAYOUTS = {
+    "runs": (["a/one.json", "b/two.json"], ["a one", "b two"]),
+    "one run": (["one.json", "two.json"], ["runs one", "runs two"]),
+    "recorded": (["a/one.pred.json", "a/one.judge-report.json", "a/x.txt"], ["a one"]),
+    "one recorded run": (["one.pred.json", "one.judge-report.json", "log/x.txt"], ["runs one"]),
+}
+
+
+@pytest.mark.parametrize("names, expected", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("suffix", [".json", ".gold.json"])
+def test_folders_of_outputs_gold_and_a_schema(names, expected, suffix, runs_folder, frame_of):
+    runs = runs_folder(dict.fromkeys(names, GOOD))
+    folder = runs.parent / "gold"
+    folder.mkdir()
+    example = frame_of(("r", "d", GOOD))
+    for name in ("one", "two"):
+        (folder / f"{name}{suffix}").write_text(json.dumps(example.gold[0]), encoding="utf-8")
+    (runs.parent / "schema.json").write_text(json.dumps(example.schema[0]), encoding="utf-8")
+    places = {"gold": str(folder), "schema": str(runs.parent / "schema.json"), "progress": False}
+    evs = evaluate_runs(str(runs), **places)
+    assert evs.summary.apply(lambda row: f"{row.run} {row.document}", axis=1).tolist() == expected
+    assert evs.summary["pass_rate"].tolist() == [3 / 7] * len(expected)
+    assert set(evs.summary["schema"]) == {"schema"}
+
+
+def test_gold_fills_what_the_runs_do_not_have(frame_of, small):
+    runs = frame_of(("r", "one", GOOD), ("r", "two", GOOD))
+    runs.loc[1, "gold"] = None
+    gold = {"one": {"note": "not used"}, "two": {"note": "given"}}
+    evs = evaluate_runs(runs, dataset=small, gold=gold, progress=False)
+    assert evs.fields.query("field == 'note'")["gold"].tolist() == [None, "given"]
+
+
+GOLDS = {
+    "another kind": (5, "gold is int; expected a folder, or a dict"),
+    "no folder": ("nowhere", "gold: no document.json or document.gold.json in folder 'nowhere'"),
+    "document": ({"tow": {}}, "gold has no document 'two'; did you mean 'tow'"),
+}
+
+
+@pytest.mark.parametrize("gold, message", GOLDS.values(), ids=GOLDS)
+def test_gold_that_does_not_fit(gold, message, frame_of):
+    runs = frame_of(("r", "two", GOOD)).drop(columns="gold")
+    with pytest.raises(xb.InputError, match=message):
+        evaluate_runs(runs, gold=gold, progress=False)
+
+
 def test_integers_are_names(frame_of):
     runs = frame_of(("r", "d", GOOD), ("r", "e", None), ("r", "f", GOOD), ("r", "g", GOOD))
     runs["run"] = pd.Series([7, np.int64(8), np.uint8(9), "r"], dtype=object)
@@ -235,7 +282,15 @@ def locked(path):
         pytest.skip("this user may read every file")
 
 
-@pytest.mark.parametrize("make", [dangling, folder, locked])
+def endless(path):
+    path.symlink_to("/dev/zero")
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("make", [dangling, folder, locked, endless, pipe])
 def test_unreadable_files_are_named(make, runs_folder, small):
     root = runs_folder({"a/one.json": GOOD})
     make(root / "a" / "two.json")

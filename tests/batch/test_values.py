@@ -6,26 +6,13 @@ import tempfile
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
-from extractbench_nb.runs.rows import (
-    arrow_schema,
-    escape,
-    pack,
-    part_frame,
-    record_batch,
-    to_columns,
-    to_frame,
-    unescape,
-    unpack,
-    value_to_text,
-)
+from extractbench_nb.runs.rows import escape, unescape, value_to_text
 
 #: Any text, lone surrogates and the escape character included.
 TEXTS = st.text(st.characters(), max_size=8) | st.text("\x1a\ud83d\ude00a0d8\\", max_size=6)
@@ -86,60 +73,16 @@ def test_what_json_cannot_hold_becomes_something_it_can(value):
     json.loads(value_to_text(value))
 
 
-SPEC = FrameSpec(
-    "all",
-    "one row",
-    (
-        Column("text", "string", "", nullable=True),
-        Column("value", "object", "", nullable=True),
-        Column("failed_fields", "object", ""),
-        Column("score", "Float64", "", nullable=True),
-        Column("count", "Int64", "", nullable=True),
-        Column("flag", "boolean", "", nullable=True),
-        Column("plain", "bool", ""),
-        Column("depth", "int64", ""),
-        Column("weight", "float64", ""),
-    ),
-)
-ROWS = st.lists(
-    st.tuples(
-        st.none() | TEXTS,
-        VALUES,
-        st.lists(TEXTS, max_size=2).map(tuple),
-        st.none() | st.floats(0, 1),
-        st.none() | st.integers(-(2**63), 2**63 - 1),
-        st.none() | st.booleans(),
-        st.booleans(),
-        st.integers(0, 9),
-        st.floats(0, 9),
-    ),
-    max_size=4,
-)
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(ROWS, max_size=3))
-def test_frames_are_undone(parts):
-    packed = [unpack(pack(to_columns(SPEC, rows))) for rows in parts]
-    batches = [record_batch(SPEC, columns) for columns in packed]
-    arrow = to_frame(pa.Table.from_batches(batches, arrow_schema(SPEC)), SPEC)
-    rows = [row for part in parts for row in part]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(SPEC.names)
-    expected = SPEC.build(dict(zip(SPEC.names, columns, strict=True)))
-    others = [name for name in SPEC.names if name not in ("value", "failed_fields")]
-    for frame in (arrow, part_frame(SPEC, [((), columns) for columns in packed])):
-        for name in ("value", "failed_fields"):
-            assert all(map(identical, frame[name].tolist(), expected[name].tolist()))
-        pd.testing.assert_frame_equal(frame[others], expected[others])
-
-
-def test_equal_containers_are_separate_objects():
-    row = ("a", {"k": [1]}, (), 1.0, 1, True, True, 1, 1.0)
-    columns = to_columns(SPEC, [row, row])
-    table = pa.Table.from_batches([record_batch(SPEC, columns)])
-    for frame in (to_frame(table, SPEC), part_frame(SPEC, [((), columns)])):
-        frame.value[0]["k"].append(2)
-        assert frame.value.tolist() == [{"k": [1, 2]}, {"k": [1]}]
+def test_equal_containers_are_separate_objects(frame_of, tmp_path):
+    schema = {"type": "object", "properties": {"tags": {"type": "array", "items": {}}}}
+    tags = {"tags": ["a", "b"]}
+    evs = evaluate_runs(
+        frame_of(("r", "d", tags), ("s", "d", tags), schema=schema, gold=tags), progress=False
+    )
+    for results in (evs, load_evaluations(evs.save(tmp_path / "b"))):
+        values = results.fields.query("path == '$.tags'")["predicted"].tolist()
+        values[0].append("c")
+        assert values[1:] == [["a", "b"]]
 
 
 #: A map: its keys go into paths, its values into cells.

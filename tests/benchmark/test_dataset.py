@@ -22,9 +22,9 @@ from extractbench_nb.runs.dataset import (
     RUN_COLUMNS,
     SCHEMA_COLUMNS,
     load_dataset,
-    recorded_outputs,
 )
 from extractbench_nb.runs.evaluate import evaluate_runs
+from extractbench_nb.runs.inputs import recorded_outputs
 
 SAMPLE = load_dataset("sample")
 FOLDER = SAMPLE.root

@@ -213,6 +213,17 @@ def test_batch_prints_a_line_a_run(saved: Results, call: Callable[..., Done]) ->
     assert text.status == 1
 
 
+def test_batch_of_plain_folders(tmp_path: Path, call: Callable[..., Done]) -> None:
+    for name in ("runs/one.json", "gold/one.json"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text('{"total": 1}', encoding="utf-8")
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"properties": {"total": {"type": "number"}}}', encoding="utf-8")
+    options = ("--gold", tmp_path / "gold", "--schema", schema, "--json")
+    [run] = json.loads(call("batch", tmp_path / "runs", *options).out)["runs"]
+    assert (run["run"], run["documents"], run["pass_rate"]) == ("runs", 1, 1.0)
+
+
 def test_batch_resumes(results: Path, call: Callable[..., Done]) -> None:
     before = {p.name: p.read_bytes() for p in results.glob("*.parquet")}
     again = call("batch", "sample", "--save-to", results, "--resume", "--json")

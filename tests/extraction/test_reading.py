@@ -86,7 +86,7 @@ def test_files_and_other_names(sample: Any, tmp_path: Path) -> None:
         (lambda f: f.assign(document="okafor"), "unknown document 'okafor'; expected one of"),
         (lambda f: f.assign(raw=5), "an output is a int; expected a text"),
         (lambda f: f.assign(raw=[Path("nowhere.json")]), "'nowhere.json' cannot be read"),
-        (lambda f: 7, "outputs is int; expected a DataFrame"),
+        (lambda f: 7, "outputs is a int; expected a DataFrame"),
     ],
 )
 def test_outputs_that_cannot_be_read(
@@ -94,6 +94,12 @@ def test_outputs_that_cannot_be_read(
 ) -> None:
     with pytest.raises(InputError, match=problem):
         xb.read_outputs(change(outputs.head(1)), sample)
+
+
+def test_folders_and_datasets_are_read_like_frames(sample: Any) -> None:
+    expected = xb.read_outputs(sample.runs, sample)
+    for outputs in (sample, sample.root / "runs", str(sample.root / "runs")):
+        pd.testing.assert_frame_equal(xb.read_outputs(outputs, sample), expected)
 
 
 def test_failures_are_counted_as_in_table_7(attempts: pd.DataFrame) -> None:
@@ -182,8 +188,8 @@ def test_recorded_runs_and_runs_with_failed_calls_together(sample: Any) -> None:
         },
     }
     assert {run: table.loc[table[run] > 0, run].to_dict() for run in names} == recorded
-    with pytest.raises(InputError, match="outputs is str; expected a DataFrame, a run, or a list"):
-        xb.read_outputs([sample.runs, "more"], sample)
+    with pytest.raises(InputError, match=r"outputs is a int; expected a DataFrame .* or a list"):
+        xb.read_outputs([sample.runs, 5], sample)
 
 
 def test_lengths_are_characters(sample: Any) -> None:
