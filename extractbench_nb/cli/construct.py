@@ -72,7 +72,9 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
         options[name] = list(options[name]) or None
     found = compare_tables(gold, source, **options)
     if as_json:
-        frames = {n: records(getattr(found, n)) for n in ("columns", "rows", "cells", "warnings")}
+        frames = {
+            n: records(getattr(found, n)) for n in ("columns", "matches", "cells", "warnings")
+        }
         about = {name: found.meta[name] for name in ("keys", "direct", "mapped", "failure_mode")}
         print_json({"summary": found.summary.to_dict(), **about, **frames})
         return

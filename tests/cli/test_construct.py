@@ -45,7 +45,7 @@ def test_compare_json_is_what_the_library_says(profile: str, call: Call) -> None
     done = call("construct", "compare", GOLD, ANSWER, *KEYS, "--profile", profile, "--json").json
     found = compare(GOLD, ANSWER, keys=["company", "fiscal_year"], profile=profile)
     assert done["summary"] == found.summary.to_dict()
-    for name in ("columns", "rows", "cells", "warnings"):
+    for name in ("columns", "matches", "cells", "warnings"):
         assert len(done[name]) == len(getattr(found, name))
     assert [cell["gold"] for cell in done["cells"]] == found.cells["gold"].tolist()
     assert (done["direct"], done["mapped"], done["failure_mode"]) == (True, True, None)

@@ -12,7 +12,11 @@ import extractbench_nb as xb
 from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.evaluations import BY_RUN, SUMMARY_COLUMNS, TableEvaluations
 from extractbench_nb.construction.table_batches import evaluate_tables
-from extractbench_nb.construction.table_comparison import CELL_COLUMNS, COLUMN_COLUMNS, ROW_COLUMNS
+from extractbench_nb.construction.table_comparison import (
+    CELL_COLUMNS,
+    COLUMN_COLUMNS,
+    MATCH_COLUMNS,
+)
 from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load
 from extractbench_nb.errors import DatasetError, InputError
 
@@ -151,7 +155,7 @@ def test_every_frame_has_the_declared_columns(sample: TableEvaluations) -> None:
     summary = [name for name in SUMMARY_COLUMNS.names if not name.startswith("quality")]
     assert sample.summary.columns.tolist() == summary
     ids = ["run", "document", "domain", "schema"]
-    specs = {"fields": CELL_COLUMNS, "rows": ROW_COLUMNS, "columns": COLUMN_COLUMNS}
+    specs = {"rows": CELL_COLUMNS, "matches": MATCH_COLUMNS, "columns": COLUMN_COLUMNS}
     for name, spec in specs.items():
         assert getattr(sample, name).columns.tolist() == ids + spec.names, name
     assert sample.fields["run"].nunique() == 3

@@ -283,7 +283,7 @@ def test_columns_rows_and_cells_are_asked_about(server: LLMServer, judge: LLMJud
     server.respond = accept
     found = compare(GOLD, ANSWER, keys="case", judge=judge)
     assert found.columns["rule"].tolist() == ["judge", "name", "name"]
-    assert found.rows["rule"].tolist() == ["exact", "judge"]
+    assert found.matches["rule"].tolist() == ["exact", "judge"]
     assert found.summary["cell_f1"] == 1.0
     calls = found.judge_calls
     assert set(calls["field"]) == {"[].column", "[].key", "[].crime"}
@@ -298,7 +298,7 @@ def test_aoe_asks_about_keys_that_are_a_little_alike(server: LLMServer, judge: L
     server.respond = accept
     answer_text = ANSWER.replace("Case No", "case")
     found = compare(GOLD, answer_text, keys="case", judge=judge, profile="aoe")
-    assert found.rows["rule"].tolist() == ["exact", "judge"]
+    assert found.matches["rule"].tolist() == ["exact", "judge"]
     assert found.summary["cell_f1"] == 1.0
     assert set(found.judge_calls["field"]) == {"[].key", "[].crime"}
 
