@@ -7,7 +7,7 @@ from itertools import chain, product
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
-from extractbench_nb.construction.answers import Tables
+from extractbench_nb.construction.answers import Reading, Tables
 from extractbench_nb.construction.table_comparison import METRIC
 from extractbench_nb.construction.table_rules import PASS_MARK, is_absent, number_of, text_key
 from extractbench_nb.core.text import (
@@ -221,14 +221,17 @@ def cell_records(
     compared = [partner[name] for name in tables.values]
     extra = [column for column in columns if column.gold is None and not rules.released]
 
-    def texts(row: RowMatch, column: ColumnMatch) -> list[str | None]:
-        sides = zip((tables.gold, tables.predicted), column, row, strict=False)
-        return [None if c is None or r is None else t.columns[c][r] for t, c, r in sides]
+    def text(table: Reading, column: str | None, row: int | None) -> str | None:
+        return None if column is None or row is None else table.columns[column][row]
 
-    pairs = [row for row in rows if row.status == "matched"]
-    asked = [
-        (str(c.gold), *(text or "" for text in texts(r, c))) for r, c in product(pairs, compared)
-    ]
+    def texts(row: RowMatch, column: ColumnMatch) -> tuple[str | None, str | None]:
+        gold = text(tables.gold, column.gold, row.gold)
+        return gold, text(tables.predicted, column.predicted, row.predicted)
+
+    asked: list[TextPair] = []
+    for row, column in product((row for row in rows if row.status == "matched"), compared):
+        gold, predicted = texts(row, column)
+        asked.append((str(column.gold), gold or "", predicted or ""))
     judged = iter(verdicts_of(asked))
     number = "number_tolerance" if rules.released else "number_exact"
     metrics = dict.fromkeys(partner, _METRICS[rules.cells]) | dict.fromkeys(tables.numeric, number)

@@ -112,16 +112,16 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     rules = rules_of(profile)
     roles = [[names] if isinstance(names, str) else names for names in (keys, values, numeric)]
     tables, notes = _read_tables(gold, predicted, roles, rules)
-    return _compared(rules, judge, tables, notes, roles, (gold, predicted))
+    return _compared(judge, tables, notes, roles, (gold, predicted), rules)
 
 
 def _compared(
-    rules: TableRules,
     judge: str | Judge,
     tables: Tables,
     read_notes: Sequence[Note],
     roles: Sequence[Any],
     given: tuple[Any, Any],
+    rules: TableRules,
 ) -> TableComparison:
     started = time.perf_counter()
     asker, tables = Asker(judge), tables._replace(rules=rules)
@@ -141,8 +141,7 @@ def _compared(
         **{n: getattr(tables.predicted, n) for n in ("direct", "mapped", "failure_mode")},
         "seconds": time.perf_counter() - started,
     }
-    known = {"judge": asker.judge, "tables": tables, "read_notes": read_notes}
-    again = partial(_compared, **known, roles=roles, given=given)
+    again = partial(_compared, asker.judge, tables, read_notes, roles, given)
     found = found._replace(notes=notes)
     return TableComparison(found, tables, tuple(asker.calls), meta, again)
 

@@ -80,7 +80,7 @@ BY_RUN = FrameSpec(
 _SHOWN = ("cell_f1", "row_f1", "column_recall", "direct", "mapped")
 _MOST_RUNS = 20
 #: The scores of a table in AOE's files, and our names of them where they differ.
-_AOE_SCORES = {
+AOE_SCORES = {
     **{name: name for name in ("column_recall", "row_precision", "row_recall", "row_f1")},
     **{name: name for name in ("cell_precision", "cell_recall", "cell_f1")},
     "total_compared_cells_in_matched": "matched_cells",
@@ -279,7 +279,7 @@ class TableEvaluations(TextCard):
                     f"score{n}": None if pd.isna(score) else int(score)
                     for n, score in enumerate(rated, 1)
                 },
-                "cell_scores": {name: round(row[our], 3) for name, our in _AOE_SCORES.items()},
+                "cell_scores": {name: round(row[our], 3) for name, our in AOE_SCORES.items()},
             }
             cells: Any = content["cell_scores"]
             cells["total_compared_cells_in_matched"] = int(row["matched_cells"])

@@ -258,7 +258,8 @@ def _rated(
             asked = (message("system", _SYSTEM), message("user", _TASK.format_map(blocks)))
             scores, call = await rater.answer(asked, _rating, _SCHEMA)
         except JudgeError as error:
-            calls, rating = error.calls, {"quality_problem": str(error)}
+            calls = tuple(error.calls)
+            rating: dict[str, Any] = {"quality_problem": str(error)}
         else:
             weights = QUALITY_WEIGHTS.values()
             mean = sum(w * score for w, score in zip(weights, scores, strict=True)) / sum(weights)

@@ -443,13 +443,9 @@ class TableComparison:
         named = {column.gold: column.predicted for column in self._found.columns}
         ours, theirs, keys = self._tables.gold, self._tables.predicted, self._tables.keys
         names = _joined_keys(ours, keys), _joined_keys(theirs, map(named.get, keys))
-        # the released rules may read other rows than there are here
         return MATCH_COLUMNS.from_rows(
-            (
-                *row,
-                means.get(row[:2]),
-                *(side.get(at) for side, at in zip(names, row, strict=False)),
-            )
+            # the released rules may read other rows than there are here
+            (*row, means.get(row[:2]), names[0].get(row.gold), names[1].get(row.predicted))
             for row in self._found.rows
         )
 
@@ -477,11 +473,11 @@ class TableComparison:
         """One row per call of a model; empty for judges without a model."""
         rows = []
         for column, call in self._calls:
+            asked = (f"$[].{column}", f"[].{column}", METRIC)
+            passed = None if call.score is None else call.score >= PASS_MARK
             if column is None:
-                rows.append(("$", "$", QUALITY_METRIC, *call, None))
-            else:
-                passed = None if call.score is None else call.score >= PASS_MARK
-                rows.append((f"$[].{column}", f"[].{column}", METRIC, *call, passed))
+                asked, passed = ("$", "$", QUALITY_METRIC), None
+            rows.append((*asked, *call, passed))
         return Evaluation.spec("judge_calls").from_rows(rows)
 
     @cached_property
