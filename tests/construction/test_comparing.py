@@ -3,6 +3,7 @@
 import pickle
 import re
 from io import StringIO
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -146,6 +147,10 @@ def test_a_failed_reply_matches_no_row() -> None:
         ("growth (%)", "7.65", "7.65%", "correct"),
         ("growth", "7.65", "7.65%", "incorrect"),
         ("growth", "0.0765", "7.65%", "correct"),
+        ("rate", "0.125", "125‰", "correct"),
+        ("rate (‰)", "125", "125‰", "correct"),
+        ("share", "0.3", "0.30000000000000004", "correct"),  # 15 digits count
+        ("share", "0.3", "0.3000000000001", "incorrect"),
         ("year", "2020", "2020年", "correct"),
         ("code", "007", "7", "incorrect"),
         ("note", "ACME Inc.", "acme  inc.", "correct"),
@@ -234,6 +239,52 @@ class Generous:
 
     async def compare(self, gold: str, predicted: str) -> Verdict:
         return Verdict(1.0, "fine")
+
+
+class Scoring:
+    """A judge with a score for each pair of texts, 0 for all others."""
+
+    name = "scoring"
+
+    def __init__(self, scores: dict[tuple[str, str], float]) -> None:
+        self.scores = scores
+
+    def compare(self, gold: str, predicted: str) -> Verdict:
+        return Verdict(self.scores.get((gold, predicted), 0.0), "as listed")
+
+
+SEVENTY = {("case", "file"): 0.7, ("Crown v A", "A trial"): 0.7, ("bribery", "taking bribes"): 0.7}
+
+
+@pytest.mark.parametrize("profile", ["strict", "aoe"])
+def test_a_score_at_the_mark_passes(profile: str) -> None:
+    gold, answer = "case,crime\nCrown v A,bribery\n", "file,crime\nA trial,taking bribes\n"
+    if profile == "aoe":  # it aligns columns by name
+        answer = answer.replace("file", "case")
+    # keys that are a little alike are asked about
+    renamed = {(one, two.replace("A trial", "Crown, A")): s for (one, two), s in SEVENTY.items()}
+    answer = answer.replace("A trial", '"Crown, A"')
+    found = compare(gold, answer, keys="case", judge=Scoring(renamed), profile=profile)
+    assert found.matches["rule"].tolist() == ["judge"]
+    assert found.cells["outcome"].tolist() == ["correct"]
+    assert found.cells["passed"].all()
+    if profile == "strict":
+        assert found.columns["rule"].tolist() == ["judge", "name"]
+        below = Scoring(dict.fromkeys(renamed, 0.69))
+        assert compare(gold, answer, keys="case", judge=below).summary["column_recall"] == 1.0
+        assert compare(gold, answer, keys="case", judge=below).summary["cell_f1"] == 0.0
+
+
+def test_as_many_columns_as_possible_are_aligned() -> None:
+    """Eight pairs of 0.7 come before seven of 1.0, of which each blocks two."""
+    letters = "abcdefgh"
+    scores = {(f"gold {a}", f"predicted {a}"): 0.7 for a in letters}
+    scores |= {(f"gold {a}", f"predicted {b}"): 1.0 for a, b in pairwise(letters)}
+    sides = (",".join(f"{side} {a}" for a in letters) for side in ("gold", "predicted"))
+    tables = [f"k,{names}\nr{',x' * len(letters)}\n" for names in sides]
+    found = compare(*tables, keys="k", judge=Scoring(scores))
+    assert found.summary["column_recall"] == 1.0
+    assert found.summary["cell_f1"] == 1.0
 
 
 JUDGED = ("k,v,name\nalpha,x,ACME\nbeta,y,Big Co\n", "k,v,label\nalpha,z,ACME\nbetta 's,y,Big\n")

@@ -305,7 +305,7 @@ def accept(request: Request) -> Reply:
     """Accept the two renamings, the paraphrase and the key that is described."""
     same = {("case", "Case No"), ("bribery", "taking bribes"), ("Second case", "The second one")}
     texts = tuple(json.loads(request.quoted[name]) for name in ("gold", "predicted"))
-    return answer(float(texts in same), "as listed")
+    return answer(0.7 if texts in same else 0.0, "as listed")
 
 
 def test_columns_rows_and_cells_are_asked_about(server: LLMServer, judge: LLMJudge) -> None:
@@ -317,6 +317,7 @@ def test_columns_rows_and_cells_are_asked_about(server: LLMServer, judge: LLMJud
     calls = found.judge_calls
     assert set(calls["field"]) == {"[].column", "[].key", "[].crime"}
     assert found.summary["llm_calls"] == len(calls) == len(server.requests)
+    assert calls["passed"].tolist() == (calls["score"] > 0).tolist()
     assert found.cells.loc[0, "reasoning"] == "as listed"
     again = compare(GOLD, ANSWER, keys="case", judge=judge)
     assert len(server.requests) == len(calls)
