@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from extractbench_nb.construction.retrieval import Retriever
-from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load
+from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load, prompt_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges import (
     ModelRequest,
@@ -235,12 +234,12 @@ def _prompt_for(
     columns = ", ".join((*task.keys, *task.values))
     if template is None:
         shows_example, reasons = SETTINGS[setting]
-        return _text("task").format_map(
+        return prompt_text("task").format_map(
             values
             | {
                 "columns": f"\nIts columns are: {columns}\n" if with_schema else "",
-                "demonstration": _text("demonstration") + "\n" if shows_example else "",
-                "reasoning": _text("reasoning") + "\n" if reasons else "",
+                "demonstration": prompt_text("demonstration") + "\n" if shows_example else "",
+                "reasoning": prompt_text("reasoning") + "\n" if reasons else "",
                 "answer": _ANSWER[reasons],
                 "version": _version(setting),
             }
@@ -253,12 +252,6 @@ def _prompt_for(
 
 def _version(setting: str) -> str:
     return _VERSION if setting == "plain" else f"{_VERSION}-{setting}"
-
-
-@cache
-def _text(name: str) -> str:
-    source = files("extractbench_nb.construction") / "data" / "prompts" / f"{name}.txt"
-    return source.read_text(encoding="utf-8").rstrip("\n")
 
 
 def _described(task: TableTask) -> dict[str, str]:

@@ -133,7 +133,9 @@ _MOST_SHOWN, _LONGEST = 6, 60
 #: Labels that lead the frames of many tables.
 LABELS = ("run", "document", "domain", "schema")
 
-#: The stages, in the order in which a table is built and compared, with the reasons of their cells.
+#: The stages, in the order in which a table is built and compared, with the reasons of their cells:
+#: no table could be read; the value was in no retrieved chunk; a column is missing or extra; no row
+#: matches, as a key column is missing; a row is missed or spurious; the cell is not right.
 STAGES: dict[str, tuple[str, ...]] = {
     "answer": FAILURES,
     "retrieval": (),
@@ -142,18 +144,12 @@ STAGES: dict[str, tuple[str, ...]] = {
     "rows": ("row_missed", "row_spurious", "row_judge_failed"),
     "cells": (),
 }
-_SIDES = "recall: of all gold cells; precision: of all predicted cells"
-_STAGE = (
-    "answer: no table could be read; retrieval: the value was in no retrieved chunk; columns: "
-    "missing or extra; keys: no row matches, as a key column is missing; rows: missed or spurious; "
-    "cells: not right"
-)
 LOSS_COLUMNS = FrameSpec(
     "losses",
     "one row per side and stage, in the order of the stages",
     (
-        Column("side", "string", _SIDES, "recall, precision"),
-        Column("stage", "string", _STAGE, ", ".join(STAGES)),
+        Column("side", "string", "of all gold cells, or all predicted cells", "recall, precision"),
+        Column("stage", "string", "what was wrong: see `STAGES`", ", ".join(STAGES)),
         Column("lost", "float64", "points lost there, 1 per cell", "0 and up"),
         Column("left", "float64", "points left after this stage", "0 and up"),
         Column("share", "Float64", "left / all cells; at the end recall or precision", "", True),
@@ -311,16 +307,8 @@ class TableComparison:
         Raises
         ------
         InputError
-            The threshold is negative, or this result was unpickled: a pickle holds
-            neither the judge nor the compared objects.
-
-        Examples
-        --------
-        >>> from extractbench_nb.construction import compare
-        >>> gold = [{"name": "Northwind Trading Group", "n": 1}]
-        >>> found = compare(gold, [{"name": "Northwind Traders Group", "n": 1}])
-        >>> [float(found.with_threshold(x).summary["matched_rows"]) for x in (90, 80)]
-        [0.0, 1.0]
+            The threshold is negative, or this result was unpickled: a pickle holds neither the
+            judge nor the compared objects.
         """
         rules = rules_of(self.profile, threshold=threshold)
         if self._again is None:
