@@ -285,7 +285,7 @@ class TableEvaluations(TextCard):
             cells["total_compared_cells_in_matched"] = int(row["matched_cells"])
             text = json.dumps(content, ensure_ascii=False, indent=4) + "\n"
             files[folder / row["run"] / f"{row['document']}.json"] = text
-        by_domain = pd.DataFrame(self._means("run", "domain"))
+        by_domain = pd.DataFrame(self._means("run", "domain")).sort_values(["run", "domain"])
         over_all = pd.DataFrame(self._means("run")).assign(domain="all")
         means = pd.concat([by_domain, over_all]).sort_values("run", kind="stable")
         names = ["run", "domain", *(name for name in BY_RUN.names if name in means)]
