@@ -39,11 +39,59 @@ _profile_option = click.option(
 
 @click.group(name="construct", cls=OrderedGroup)
 def construct() -> None:
-    """Compare tables built from documents."""
+    """Build tables from documents, and compare them with gold."""
 
 
 def _columns_option(name: str, meaning: str) -> Callable[[_Function], _Function]:
     return click.option(f"--{name}", multiple=True, metavar="COLUMN", help=meaning)
+
+
+@construct.command()
+@click.argument("dataset")
+@click.option("--model", required=True, help="A LiteLLM model id, such as openai/gpt-4o-mini.")
+@click.option(
+    "--folder", required=True, type=_FILE, help="Folder of the run; resumed if it has one."
+)
+@click.option(
+    "--setting",
+    default="plain",
+    show_default=True,
+    metavar="NAME",
+    help="Parts of the prompt: all (demonstration and reasoning), no_teach, no_cot, plain.",
+)
+@click.option("--with-schema", is_flag=True, help="Name gold's columns in the prompt.")
+@click.option("--domain", "domains", multiple=True, help="Build these tables only; repeatable.")
+@click.option("--table", "tables", multiple=True, metavar="ID", help="The same by id; repeatable.")
+@click.option("--rag", metavar="METHOD", help="Send retrieved chunks: bm25 or embedding.")
+@click.option("--k", default=50, show_default=True, help="Number of chunks.")
+@click.option("--embedding-model", metavar="NAME", help="Model of --rag embedding, such as bge-m3.")
+@click.option("--embedding-base", metavar="URL", help="Its OpenAI-compatible server.")
+@click.option("--store", type=_FILE, help="Folder in which Chroma keeps and searches embeddings.")
+@click.option("--api-base", metavar="URL", help="Address of your own server.")
+@click.option("--max-concurrency", default=4, show_default=True, help="Concurrent requests.")
+@click.option("--budget-usd", type=float, help="Maximum cost at list prices, in US dollars.")
+@click.option("--temperature", type=float, help="Default: the provider's.")
+@click.option(
+    "--max-tokens", type=int, help="Maximum length of an answer. Default: the provider's."
+)
+@click.option("--progress/--no-progress", default=True, help="Show a progress bar.")
+def build(*, dataset: str, progress: bool, **options: Any) -> None:
+    """Let a model build the tables of a dataset.
+
+    DATASET is sample, a folder of tables, or AOE's JSONL. The answers are kept in the folder, for
+    `construct batch`.
+    """
+    from extractbench_nb.construction import Retriever
+    from extractbench_nb.construction import construct as build_tables
+
+    named = {"k": "k", "embedding_model": "model", "embedding_base": "api_base", "store": "store"}
+    how = {name: options.pop(option) for option, name in named.items()}
+    method = options.pop("rag")
+    retriever = None if method is None else Retriever(method, **how)
+    for name in ("domains", "tables"):
+        options[name] = list(options[name]) or None
+    shown = progress and sys.stderr.isatty()
+    print_text(repr(build_tables(dataset, retriever=retriever, progress=shown, **options)))
 
 
 @construct.command()
@@ -72,7 +120,9 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
         options[name] = list(options[name]) or None
     found = compare_tables(gold, source, **options)
     if as_json:
-        frames = {n: records(getattr(found, n)) for n in ("columns", "rows", "cells", "warnings")}
+        frames = {
+            n: records(getattr(found, n)) for n in ("columns", "matches", "cells", "warnings")
+        }
         about = {name: found.meta[name] for name in ("keys", "direct", "mapped", "failure_mode")}
         print_json({"summary": found.summary.to_dict(), **about, **frames})
         return
@@ -107,12 +157,18 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
 )
 @click.option("--quality", metavar="MODEL", help="A model that rates every answer, 0 to 100.")
 @click.option(
+    "--out",
+    type=_FILE,
+    metavar="FOLDER",
+    help="Also write AOE's files: one JSON per table, and statistics.csv.",
+)
+@click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
 )
 @_profile_option
 @judge_option
 @json_option
-def batch(runs: str, *, progress: bool, as_json: bool, **options: Any) -> None:
+def batch(runs: str, *, out: Path | None, progress: bool, as_json: bool, **options: Any) -> None:
     """Compare the answers of many runs.
 
     Prints one line per run: means over its tables. RUNS is sample, a dataset with runs, or a folder
@@ -122,6 +178,8 @@ def batch(runs: str, *, progress: bool, as_json: bool, **options: Any) -> None:
     from extractbench_nb.construction import evaluate_tables
 
     found = evaluate_tables(runs, progress=progress and sys.stderr.isatty(), **options)
+    if out is not None:
+        found.write_aoe(out)
     if as_json:
         names = {"runs": found.by_run, "answers": found.summary, "missing": found.missing}
         print_json({name: records(frame) for name, frame in names.items()})

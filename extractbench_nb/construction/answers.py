@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from extractbench_nb.construction.table_rules import TableRules
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.files import read_text
@@ -158,6 +159,7 @@ class Tables(NamedTuple):
     numeric: list[str]
     #: Number of compared columns that were asked for, those that gold lacks included.
     configured: int
+    rules: TableRules
 
 
 def read_answer(given: Any, name: str = "predicted") -> Reading:

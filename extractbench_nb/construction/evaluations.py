@@ -1,65 +1,63 @@
-"""`TableEvaluations`: the comparisons of a batch as frames, and their averages."""
+"""`TableEvaluations`: the comparisons of a batch as frames, and their means."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pandas as pd
 
 from extractbench_nb.construction.answers import FAILURES, READING_KINDS
 from extractbench_nb.construction.evidence_recall import EvidenceRecall
 from extractbench_nb.construction.table_comparison import (
-    LOSS_COLUMNS,
+    MEASURES,
     SUMMARY,
     TableComparison,
+    labelled_frame,
 )
 from extractbench_nb.construction.table_dataset import LENGTH_MEANING
-from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.frames import Column, FrameSpec, scores_of
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.cards import TextCard
+from extractbench_nb.support.files import make_folder, write_texts
 from extractbench_nb.support.wording import one_line, plural
 
 #: The parts of a rating, and AOE's weights of them.
 QUALITY_WEIGHTS = {"intent": 2, "columns": 3, "content": 3, "format": 2}
 
-IDS = (
-    Column("run", "string", "name of the run, usually a model's name"),
-    Column("document", "string", "id of the table"),
-    Column("domain", "string", "domain of the table, if known", nullable=True),
-    Column("schema", "string", "task and language: what decides the columns; else the table"),
-)
-_RATIOS = SUMMARY.names[: SUMMARY.names.index("score_sum")]
-_OWN = (
-    Column("task", "string", "kind of table, if known", nullable=True),
-    Column("language", "string", "language of query and documents, if known", nullable=True),
-    Column("valid", "bool", "whether there is a table"),
-    Column("message", "string", "why there is none", nullable=True),
-    Column("direct", "bool", "whether AOE's released code reads the answer as it is"),
-    Column("mapped", "bool", "whether there is a table with rows, read by rules"),
-    Column(
-        "failure_mode", "string", "why it is not direct", ", ".join(READING_KINDS), nullable=True
-    ),
-    Column("documents", "Int64", "documents that the table is built from", "0 and up", True),
-    Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
-    Column("pass_rate", "float64", "passed / evaluated cells", "0 to 1"),
-)
-_QUALITY = (
-    Column("quality", "Float64", "weighted mean of the next four", "0 to 100", True),
-    *(
-        Column(f"quality_{name}", "Int64", f"{name}, as the model rates it", "0 to 100", True)
-        for name in QUALITY_WEIGHTS
-    ),
-    Column("quality_problem", "string", "why there is no rating", nullable=True),
-)
+_MODES = ", ".join(READING_KINDS)
 SUMMARY_COLUMNS = FrameSpec(
-    "summary", "one row per run and table", (*IDS, *_OWN, *SUMMARY.columns, *_QUALITY)
+    "summary",
+    "one row per run and table",
+    (
+        Column("run", "string", "name of the run, usually a model's name"),
+        Column("document", "string", "id of the table"),
+        Column("domain", "string", "domain of the table, if known", nullable=True),
+        Column("schema", "string", "task and language, which decide the columns; else the table"),
+        Column("task", "string", "kind of table, if known", nullable=True),
+        Column("language", "string", "language of query and documents, if known", nullable=True),
+        Column("valid", "bool", "whether there is a table"),
+        Column("message", "string", "why there is none", nullable=True),
+        Column("direct", "bool", "whether AOE's released code reads the answer unchanged"),
+        Column("mapped", "bool", "whether there is a table with rows, read by rules"),
+        Column("failure_mode", "string", "why it is not direct", _MODES, True),
+        Column("documents", "Int64", "documents that the table is built from", "0 and up", True),
+        Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
+        *SUMMARY.columns,
+        Column("quality", "Float64", "weighted mean of the next four", "0 to 100", True),
+        *(
+            Column(f"quality_{name}", "Int64", f"{name}, rated by the model", "0 to 100", True)
+            for name in QUALITY_WEIGHTS
+        ),
+        Column("quality_problem", "string", "why there is no rating", nullable=True),
+    ),
 )
-#: Names that a user's own columns cannot have.
-RESERVED = frozenset(SUMMARY_COLUMNS.names) - {"run", "document"}
+_QUALITY = [name for name in SUMMARY_COLUMNS.names if name.startswith("quality")]
 
 BY_RUN = FrameSpec(
     "by_run",
@@ -71,46 +69,36 @@ BY_RUN = FrameSpec(
         Column("invalid", "int64", "answers without a table", "0 to tables"),
         Column("direct", "float64", "share of direct answers", "0 to 1"),
         Column("mapped", "float64", "share of answers with a table that has rows", "0 to 1"),
-        *(Column(n, "float64", f"mean over tables: {n}", "0 to 1") for n in _RATIOS),
+        *(Column(n, "float64", f"mean over tables: {n}", "0 to 1") for n in MEASURES),
         Column("task_cell_f1", "float64", "mean over tasks of the mean cell_f1, as in AOE"),
         Column("quality", "Float64", "mean over rated tables", "0 to 100", True),
         Column("judge_errors", "int64", "cells without a verdict", "0 and up"),
         Column("llm_calls", "int64", "calls of a language model", "0 and up"),
-        Column("llm_cost_usd", "Float64", "what they cost", "0 and up", True),
+        Column("llm_cost_usd", "Float64", "their cost", "0 and up", True),
     ),
-)
-LOSSES = FrameSpec(
-    "losses", "one row per run, table, side and stage", (*IDS, *LOSS_COLUMNS.columns)
 )
 _SHOWN = ("cell_f1", "row_f1", "column_recall", "direct", "mapped")
 _MOST_RUNS = 20
-
-
-class Scored(NamedTuple):
-    """One answer: its comparison with gold, and what is known of it, by column of ``summary``."""
-
-    comparison: TableComparison
-    #: The columns of `IDS`, task, language, sizes, and those of a rating.
-    labels: Mapping[str, Any]
-    #: The user's own columns.
-    extras: Mapping[str, Any]
-
-    @property
-    def ids(self) -> dict[str, Any]:
-        """The cells of `IDS`."""
-        return {column.name: self.labels[column.name] for column in IDS}
+#: The scores of a table in AOE's files, and our names of them where they differ.
+AOE_SCORES = {
+    **{name: name for name in ("column_recall", "row_precision", "row_recall", "row_f1")},
+    **{name: name for name in ("cell_precision", "cell_recall", "cell_f1")},
+    "total_compared_cells_in_matched": "matched_cells",
+    "average_cell_score_in_matched": "average_cell_score",
+}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableEvaluations(TextCard):
     """The comparisons of a batch, frozen; made by `evaluate_tables`.
 
-    `compare_runs` takes `summary`, where a table is a ``document``; `breakdown`, `difficulty` and
-    `explore` take `fields`. `rows`, `columns`, `judge_calls` and `warnings` are the frames of
-    `TableComparison`, with the first columns run, document, domain and schema.
+    A `ScoredResult`: `compare_runs`, `breakdown`, `difficulty` and `explore` take it with
+    ``measure=``; a table is a ``document``. The frames of `TableComparison` are led by run,
+    document, domain and schema. Each access returns a copy.
     """
 
-    _scored: tuple[Scored, ...]
+    _comparisons: Mapping[tuple[str, str], TableComparison]
+    _summary: pd.DataFrame
     _meta: Mapping[str, Any]
 
     #: What `compare_runs` compares by default.
@@ -118,7 +106,7 @@ class TableEvaluations(TextCard):
 
     def __len__(self) -> int:
         """Count the answers."""
-        return len(self._scored)
+        return len(self._comparisons)
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -131,14 +119,24 @@ class TableEvaluations(TextCard):
         return self._summary.copy()
 
     @property
-    def fields(self) -> pd.DataFrame:
+    def rows(self) -> pd.DataFrame:
         """One row per run, table and cell of gold or the prediction."""
         return self._frame("cells")
 
     @property
-    def rows(self) -> pd.DataFrame:
+    def fields(self) -> pd.DataFrame:
+        """The frame `rows`, by the name that it has in `Evaluations`."""
+        return self.rows
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """One row per run, table and measure of `summary`."""
+        return scores_of(self._summary, MEASURES)
+
+    @property
+    def matches(self) -> pd.DataFrame:
         """One row per row of gold, plus one per spurious predicted row."""
-        return self._frame("rows")
+        return self._frame("matches")
 
     @property
     def columns(self) -> pd.DataFrame:
@@ -155,44 +153,48 @@ class TableEvaluations(TextCard):
         """Warnings: repaired answers, blank or repeated keys, failures of the judge."""
         return self._frame("warnings")
 
+    def _frame(self, name: str) -> pd.DataFrame:
+        """Return a frame of all comparisons together; built on first use."""
+        frames: dict[str, pd.DataFrame] = self.__dict__.setdefault("_frames", {})
+        if name not in frames:
+            found = self._comparisons.values()
+            frames[name] = labelled_frame(found, [getattr(one, name) for one in found])
+        return frames[name].copy()
+
     @property
     def by_run(self) -> pd.DataFrame:
         """One row per run, in the order of the runs."""
-        absent, rows = self.missing["run"].value_counts(), []
-        for run, part in self._summary.groupby("run", sort=False):
-            of_tasks = part.groupby(["domain", "schema"], dropna=False)["cell_f1"].mean()
-            quality = part["quality"].mean() if "quality" in part else None
-            rows.append(
-                {
-                    **part[["direct", "mapped", *_RATIOS]].mean(),
-                    **part[["judge_errors", "llm_calls"]].sum().astype(int),
-                    "run": run,
-                    "tables": len(part),
-                    "missing": int(absent.get(run, 0)),
-                    "invalid": int((~part["valid"]).sum()),
-                    "task_cell_f1": of_tasks.mean(),
-                    "quality": None if pd.isna(quality) else quality,
-                    "llm_cost_usd": part["llm_cost_usd"].sum(skipna=False),
-                }
-            )
-        return BY_RUN.from_records(rows)
+        means = BY_RUN.from_records(self._means("run"))
+        absent = self.missing["run"].value_counts()
+        return means.assign(missing=[int(absent.get(run, 0)) for run in means["run"]])
 
-    @property
-    def missing(self) -> pd.DataFrame:
-        """One row per answer that another run has and this one does not."""
-        documents = {one.labels["document"]: one.ids for one in self._scored}
-        runs = dict.fromkeys(run for run, _ in self._comparisons)
-        spec = FrameSpec("missing", "one row per answer that other runs have", IDS)
-        return spec.from_records(
-            ids | {"run": run}
-            for run in runs
-            for document, ids in documents.items()
-            if (run, document) not in self._comparisons
-        )
+    def _means(self, *by: str) -> list[dict[str, Any]]:
+        records = []
+        for key, part in self._summary.groupby(list(by), sort=False, dropna=False):
+            tasks = part.groupby(["domain", "schema"], dropna=False)["cell_f1"].mean()
+            quality = part["quality"].mean() if "quality" in part else None
+            record = {
+                **dict(zip(by, key, strict=True)),
+                "tables": len(part),
+                "missing": 0,
+                "invalid": int((~part["valid"]).sum()),
+                **part[["direct", "mapped", *MEASURES]].mean(),
+                "task_cell_f1": tasks.mean(),
+                "quality": None if pd.isna(quality) else quality,
+                **part[["judge_errors", "llm_calls"]].sum().astype(int),
+                "llm_cost_usd": part["llm_cost_usd"].sum(skipna=False),
+            }
+            records.append({str(name): value for name, value in record.items()})
+        return records
 
     @cached_property
-    def _comparisons(self) -> dict[tuple[str, str], TableComparison]:
-        return {(one.labels["run"], one.labels["document"]): one.comparison for one in self._scored}
+    def missing(self) -> pd.DataFrame:
+        """One row per answer that another run has and this one does not."""
+        documents = self._summary.drop_duplicates("document")[["document", "domain", "schema"]]
+        pairs = self._summary[["run"]].drop_duplicates().merge(documents, how="cross")
+        known = pd.MultiIndex.from_tuples(list(self._comparisons))
+        lacks = ~pd.MultiIndex.from_frame(pairs[["run", "document"]]).isin(known)
+        return pairs[lacks].reset_index(drop=True)
 
     def comparison(self, run: str, document: str) -> TableComparison:
         """Return the comparison of one answer.
@@ -215,9 +217,9 @@ class TableEvaluations(TextCard):
         found = self._comparisons
         if (run, document) in found:
             return found[run, document]
-        if all(name != run for name, _ in found):
-            raise InputError(f"no run {run!r}; {nearest(run, {name for name, _ in found})}")
         of_run = [table for name, table in found if name == run]
+        if not of_run:
+            raise InputError(f"no run {run!r}; {nearest(run, {name for name, _ in found})}")
         raise InputError(f"run {run!r} has no table {document!r}; {nearest(document, of_run)}")
 
     def losses(self, recalls: Mapping[str, EvidenceRecall] | None = None) -> pd.DataFrame:
@@ -239,36 +241,63 @@ class TableEvaluations(TextCard):
         InputError
             The comparisons use ``aoe``.
         """
-        recalls = recalls or {}
-        return self._joined(
-            [one.comparison.losses(recalls.get(one.labels["document"])) for one in self._scored]
-        )
+        found, recalls = self._comparisons, recalls or {}
+        parts = [one.losses(recalls.get(table)) for (_, table), one in found.items()]
+        return labelled_frame(found.values(), parts)
 
-    @cached_property
-    def _summary(self) -> pd.DataFrame:
-        frame = SUMMARY_COLUMNS.from_records(map(_summary_row, self._scored))
-        if self._meta["quality"] is None:
-            frame = frame.drop(columns=[column.name for column in _QUALITY])
-        extras = pd.DataFrame([dict(one.extras) for one in self._scored], index=frame.index)
-        return pd.concat([frame, extras.infer_objects()], axis=1)
+    def write_aoe(self, folder: str | Path) -> Path:
+        """Write the files of AOE's evaluation.
 
-    def _frame(self, part: str) -> pd.DataFrame:
-        """Return the frames of all comparisons together; built on first use."""
-        frames: dict[str, pd.DataFrame] = self.__dict__.setdefault("_frames", {})
-        if part not in frames:
-            frames[part] = self._joined([getattr(one.comparison, part) for one in self._scored])
-        return frames[part].copy()
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            The folder; created if it does not exist. Files of the same names are replaced.
 
-    def _joined(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """Put one frame of each comparison together, led by their ids."""
-        ids = FrameSpec("ids", "", IDS).from_records(
-            one.ids for one, part in zip(self._scored, parts, strict=True) for _ in part.index
-        )
-        filled = [part for part in parts if len(part)] or [parts[0]]
-        return pd.concat([ids, pd.concat(filled, ignore_index=True)], axis=1)
+        Returns
+        -------
+        pathlib.Path
+            The folder. ``{run}/{table}.json`` has ``if_csv_parsed``, ``one_piece`` (the ratings,
+            null without ``quality=``) and ``cell_scores``, rounded to three digits;
+            ``statistics.csv`` has the means of each run by domain and over all domains.
+
+        Raises
+        ------
+        InputError
+            The name of a run or table cannot be that of a file.
+        OutputError
+            A file cannot be written.
+        """
+        folder, files = Path(folder), dict[Path, str]()
+        for row in self._summary.to_dict("records"):
+            for name in (row["run"], row["document"]):
+                if Path(name).name != name or name == "..":
+                    raise InputError(f"{name!r} cannot be the name of a file; rename it")
+            rated = (row.get(f"quality_{name}") for name in QUALITY_WEIGHTS)
+            content = {
+                "if_csv_parsed": {name: int(row[name]) for name in ("direct", "mapped")},
+                "one_piece": {
+                    f"score{n}": None if pd.isna(score) else int(score)
+                    for n, score in enumerate(rated, 1)
+                },
+                "cell_scores": {name: round(row[our], 3) for name, our in AOE_SCORES.items()},
+            }
+            cells: Any = content["cell_scores"]
+            cells["total_compared_cells_in_matched"] = int(row["matched_cells"])
+            text = json.dumps(content, ensure_ascii=False, indent=4) + "\n"
+            files[folder / row["run"] / f"{row['document']}.json"] = text
+        by_domain = pd.DataFrame(self._means("run", "domain")).sort_values(["run", "domain"])
+        over_all = pd.DataFrame(self._means("run")).assign(domain="all")
+        means = pd.concat([by_domain, over_all]).sort_values("run", kind="stable")
+        names = ["run", "domain", *(name for name in BY_RUN.names if name in means)]
+        statistics = means[list(dict.fromkeys(names))].drop(columns="missing")
+        files[folder / "statistics.csv"] = statistics.to_csv(index=False)
+        for parent in {path.parent for path in files}:
+            make_folder(parent)
+        write_texts(files)
+        return folder
 
     def __repr__(self) -> str:
-        """Write one line of scores per run, and what is not as it should be."""
+        """Write one line of scores per run, and problems."""
         meta, summary = self._meta, self._summary
         counts = plural(meta["runs"], "run"), plural(meta["documents"], "table")
         lines = [f"TableEvaluations ({meta['profile']}): {', '.join(counts)}"]
@@ -289,16 +318,33 @@ class TableEvaluations(TextCard):
         return "\n  ".join(lines)
 
 
-def _summary_row(scored: Scored) -> dict[str, Any]:
-    found = scored.comparison
-    meta, scores = found.meta, {str(name): value for name, value in found.summary.items()}
-    is_table = meta["mapped"] or bool(len(found.predicted.columns))
-    problems = found.warnings.set_index("kind")["message"]
-    return {
-        **scored.labels,
-        "valid": is_table,
-        "message": None if is_table else problems[problems.index.isin(FAILURES)].iloc[-1],
-        **{name: meta[name] for name in ("direct", "mapped", "failure_mode")},
-        "pass_rate": scores["passed"] / scores["evaluated"] if scores["evaluated"] else 0.0,
-        **scores,
-    }
+def table_evaluations(
+    scored: Sequence[tuple[TableComparison, Mapping[str, Any]]], meta: Mapping[str, Any]
+) -> TableEvaluations:
+    """Put comparisons together; each comes with further columns of ``summary``."""
+    records, extras = [], []
+    for comparison, about in scored:
+        of_table, problems = comparison.meta, comparison.warnings
+        is_table = of_table["mapped"] or bool(len(comparison.predicted.columns))
+        failures = problems.loc[problems["kind"].isin(FAILURES), "message"]
+        records.append(
+            {
+                **{str(name): value for name, value in comparison.summary.items()},
+                **of_table,
+                **about,
+                "valid": is_table,
+                "message": None if is_table else failures.iloc[-1],
+            }
+        )
+        extras.append({n: value for n, value in about.items() if n not in SUMMARY_COLUMNS.names})
+    frame = SUMMARY_COLUMNS.from_records(records)
+    if meta["quality"] is None:
+        frame = frame.drop(columns=_QUALITY)
+    more = pd.DataFrame(extras, index=frame.index).infer_objects()
+    found = {(c.meta["run"], c.meta["document"]): c for c, _ in scored}
+    counts = {name: len({c.meta[label] for c, _ in scored}) for name, label in _COUNTS.items()}
+    whole = {**meta, "outputs": len(scored), **counts}
+    return TableEvaluations(found, pd.concat([frame, more], axis=1), whole)
+
+
+_COUNTS = {"runs": "run", "documents": "document"}

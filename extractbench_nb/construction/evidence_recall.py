@@ -207,12 +207,9 @@ def _select(
         retriever = Retriever(retriever)
     if isinstance(retriever, Retriever):
         index = retriever.index(texts)
-        places = {chunk[:2]: place for place, chunk in enumerate(index.chunks)}
-        selected = {
-            count: [places[chunk[:2]] for chunk, _ in index.select(query, count)]
-            for count in counts
-        }
-        return [(*chunk[:2], chunk.text) for chunk in index.chunks], selected
+        places = {chunk: place for place, chunk in enumerate(index.chunks)}
+        selected = {n: [places[chunk] for chunk, _ in index.select(query, n)] for n in counts}
+        return list(index.chunks), selected
     if not callable(retriever):
         raise InputError(
             f"retriever is {type(retriever).__name__}; expected a method "
@@ -222,10 +219,8 @@ def _select(
     given = [chunk.text if isinstance(chunk, Chunk) else chunk for chunk in found]
     if not all(isinstance(text, str) for text in given):
         raise InputError("the retriever returned something else than texts")
-    chunks: _Chunks = [
-        (next((name for name, whole in texts.items() if text in whole), None), None, text)
-        for text in given
-    ]
+    holds = ((next((name for name, t in texts.items() if one in t), None), one) for one in given)
+    chunks: _Chunks = [(name, None, one) for name, one in holds]
     return chunks, {count: list(range(min(count, len(chunks)))) for count in counts}
 
 

@@ -1,7 +1,12 @@
-"""`Retriever`: the chunks of documents that a query finds, by words or by embeddings."""
+"""`Retriever`: the chunks of documents that a query finds, by words or by embeddings.
+
+AOE's configuration (README, RAG Configuration Details): chunks of 512 characters that share 100,
+embeddings by BGE-M3, Chroma as store and index. BM25 is the default here, as it runs offline.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import unicodedata
@@ -9,6 +14,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,9 +26,15 @@ import pandas as pd
 from extractbench_nb.construction.table_dataset import DOCUMENT_SUFFIXES, TableTask, document_text
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.judges import scrub
 from extractbench_nb.support.wording import one_line
 
 METHODS = ("bm25", "embedding")
+Vectors: TypeAlias = npt.NDArray[np.float32]
+#: Texts per request for embeddings.
+_BATCH = 64
+#: Chunks that are added to a store at once.
+_STORED = 1_000
 #: How the ranked chunks are put together: by score, or as AOE's released code does it.
 PROFILES = ("strict", "aoe")
 #: Chunks per table in AOE's runs.
@@ -157,13 +170,19 @@ class Retriever:
         Number of chunks.
     chunk_size, overlap : int, optional
         Maximum number of characters of a chunk, and of those that it shares with the one before.
-    model : encoder or callable, optional
-        The embedding model: an object with ``encode`` (sentence-transformers, model2vec), or a
-        function from a list of texts to vectors.
+    model : str, encoder or callable, optional
+        The embedding model: its name on an OpenAI-compatible server, such as ``"bge-m3"``; an
+        object with ``encode`` (sentence-transformers, model2vec); or a function from a list of
+        texts to vectors.
     profile : str, optional
         ``"strict"``: the `k` best chunks, best first. ``"aoe"``, as in AOE's released code: of the
         ``max(5 k, 10)`` best chunks up to `k` per document, document by document, each text once,
         so that there may be more than `k` chunks.
+    api_base : str, optional
+        Address of the server of a `model` that is a name, if it is not OpenAI's; it needs no key.
+    store : str or path, optional
+        Folder in which Chroma keeps embeddings and searches them; chunks that are in it are not
+        embedded again. Needs the package chromadb. By default all vectors are compared in memory.
 
     Examples
     --------
@@ -178,6 +197,8 @@ class Retriever:
     overlap: int = OVERLAP
     model: Any = None
     profile: str = "strict"
+    api_base: str | None = None
+    store: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -186,22 +207,33 @@ class Retriever:
             if value not in allowed:
                 raise InputError(f"{name}={value!r}; {nearest(value, allowed)}")
         check_k(self.k)
-        model: object = self.model
-        if self.method == "bm25" and model is not None:
-            raise InputError("model= goes with method='embedding'")
-        is_model = callable(model) or hasattr(model, "encode")
-        if self.method == "embedding" and (isinstance(model, str) or not is_model):
+        if self.method == "bm25":
+            for name in ("model", "api_base", "store"):
+                if getattr(self, name) is not None:
+                    raise InputError(f"{name}= goes with method='embedding'")
+        elif not (isinstance(self.model, str) or callable(self.model) or self._has_encode):
             raise InputError(
-                f"method='embedding' needs model=, an object with encode() or a function from "
-                f"texts to vectors; found {model!r}"
+                "method='embedding' needs model=, the name of a model such as 'bge-m3', an object "
+                f"with encode() or a function from texts to vectors; found {self.model!r}"
             )
+        if self.api_base is not None and not isinstance(self.model, str):
+            raise InputError("api_base= goes with the name of a model such as model='bge-m3'")
+        if self.store is not None and find_spec("chromadb") is None:
+            raise InputError("store= needs chromadb; install it with: pip install chromadb")
+
+    @property
+    def _has_encode(self) -> bool:
+        return hasattr(self.model, "encode")
 
     @property
     def described(self) -> dict[str, Any]:
         """The options that decide the ranking, as JSON values; recorded with a run."""
         names = ("method", "k", "chunk_size", "overlap", "profile")
-        model = None if self.model is None else type(self.model).__name__
-        return {name: getattr(self, name) for name in names} | {"model": model}
+        model = self.model
+        if not (model is None or isinstance(model, str)):
+            model = type(model).__name__
+        index = {} if self.store is None else {"index": "chroma"}
+        return {name: getattr(self, name) for name in names} | {"model": model} | index
 
     def __call__(self, documents: Documents, query: str) -> Retrieved:
         """Return the chunks of documents that a query finds."""
@@ -223,22 +255,45 @@ class Retriever:
         chunks = split_documents(documents, chunk_size=self.chunk_size, overlap=self.overlap)
         return Index(self, tuple(chunks))
 
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """Return the embedding of each text as a row of length 1; zeros are not changed."""
+        if isinstance(self.model, str):
+            vectors: Any = _served(self.model, texts, self.api_base)
+        else:
+            vectors = (self.model.encode if self._has_encode else self.model)(list(texts))
+        try:
+            matrix = np.asarray(vectors, dtype=np.float64)
+        except (TypeError, ValueError):
+            matrix = np.full((0, 0), np.nan)
+        is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
+        if not is_complete or not np.isfinite(matrix).all():
+            named = self.model if isinstance(self.model, str) else type(self.model).__name__
+            raise InputError(
+                f"{named!r} returned {one_line(repr(vectors))}; expected one vector of finite "
+                f"numbers for each of {len(texts)} texts"
+            )
+        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+        return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
 
-def _vectors(model: Any, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Return the model's vector of each text as a row of length 1; zeros are not changed."""
-    found = model.encode(list(texts)) if hasattr(model, "encode") else model(list(texts))
+
+def _served(model: str, texts: Sequence[str], api_base: str | None) -> list[list[float]]:
+    """Ask a server for embeddings, some texts at a time."""
+    openai = needs("openai", "llm")
+    key = os.environ.get("OPENAI_API_KEY") or (api_base and "none-needed")  # it requires one
+    vectors: list[list[float]] = []
     try:
-        matrix = np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError):
-        matrix = np.full((0, 0), np.nan)
-    is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
-    if not is_complete or not np.isfinite(matrix).all():
-        raise InputError(
-            f"{type(model).__name__!r} returned {one_line(repr(found))}; expected one vector of "
-            f"finite numbers for each of {len(texts)} texts"
-        )
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
+        with openai.OpenAI(base_url=api_base, api_key=key) as client:
+            for start in range(0, len(texts), _BATCH):
+                part = list(texts[start : start + _BATCH])
+                reply = client.embeddings.create(
+                    model=model.removeprefix("openai/"), input=part, encoding_format="float"
+                )
+                vectors += [row.embedding for row in reply.data]
+    except openai.OpenAIError as error:
+        where = f" at {api_base}" if api_base else ""
+        problem = one_line(scrub(str(error)), 300)
+        raise InputError(f"no embeddings of {model!r}{where}: {problem}") from None
+    return vectors
 
 
 @dataclass(frozen=True)
@@ -283,19 +338,25 @@ class Index:
     def select(self, query: str, k: int) -> list[Ranked]:
         """Rank chunks by the retriever's profile; equal scores in the order of the documents."""
         is_strict = self.retriever.profile == "strict"
-        scores = self._scores(query) if self.chunks else np.zeros(0, dtype=np.float32)
-        best = np.argsort(-scores, kind="stable")[: k if is_strict else released_count(k)]
-        ranked = [(self.chunks[i], float(scores[i])) for i in best]
+        count = min(k if is_strict else released_count(k), len(self.chunks))
+        if not count:
+            return []
+        if self.retriever.store is not None:
+            ranked = self._stored(query, count)
+        else:
+            scores = self._scores(query)
+            best = np.argsort(-scores, kind="stable")[:count]
+            ranked = [(self.chunks[i], float(scores[i])) for i in best]
         return ranked if is_strict else grouped_by_document(ranked, k)
 
-    def _scores(self, query: str) -> npt.NDArray[np.float32]:
+    def _scores(self, query: str) -> Vectors:
         """Return the score of every chunk: of BM25, or cosine similarity."""
-        scores: npt.NDArray[np.float32] = np.zeros(len(self.chunks), dtype=np.float32)
         if self.retriever.method == "embedding":
-            (vector,) = _vectors(self.retriever.model, [query])
+            (vector,) = self.retriever.vectors([query])
             return np.asarray(self._vectors @ vector)
         bm25, known = self._bm25
         asked = [word for word in words(query) if word in known]
+        scores: Vectors = np.zeros(len(self.chunks), dtype=np.float32)
         return bm25.get_scores(asked) if asked else scores
 
     @cached_property
@@ -310,8 +371,33 @@ class Index:
         return bm25, known
 
     @cached_property
-    def _vectors(self) -> npt.NDArray[np.float32]:
-        return _vectors(self.retriever.model, [chunk.text for chunk in self.chunks])
+    def _vectors(self) -> Vectors:
+        return self.retriever.vectors([chunk.text for chunk in self.chunks])
+
+    @cached_property
+    def _collection(self) -> Any:
+        """Chroma's collection of these chunks; those that it lacks are embedded and added."""
+        chromadb = import_module("chromadb")
+        settings = chromadb.config.Settings(anonymized_telemetry=False)
+        client = chromadb.PersistentClient(str(self.retriever.store), settings=settings)
+        texts = [chunk.text for chunk in self.chunks]
+        parts = [str(self.retriever.described["model"]), *texts]
+        digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        collection = client.get_or_create_collection(
+            f"chunks-{digest[:32]}", metadata={"hnsw:space": "cosine"}, embedding_function=None
+        )
+        for start in range(collection.count(), len(texts), _STORED):
+            part = texts[start : start + _STORED]
+            ids = [str(start + n) for n in range(len(part))]
+            collection.add(ids=ids, embeddings=self.retriever.vectors(part))
+        return collection
+
+    def _stored(self, query: str, count: int) -> list[Ranked]:
+        """Let Chroma rank the chunks; its index is approximate."""
+        vector = self.retriever.vectors([query])
+        found = self._collection.query(query_embeddings=vector, n_results=count)
+        pairs = zip(found["ids"][0], found["distances"][0], strict=True)
+        return [(self.chunks[int(id_)], 1.0 - float(distance)) for id_, distance in pairs]
 
 
 def check_k(k: Any) -> int:

@@ -131,7 +131,6 @@ def document_text(document: str | Path) -> str:
 def _word_text(path: Path) -> str:
     """Return the paragraphs of a Word file, one per line, without empty ones."""
     etree = needs("lxml.etree", "construction")
-
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -141,11 +140,8 @@ def _word_text(path: Path) -> str:
             root = etree.fromstring(archive.read(part), parser)
     except (OSError, KeyError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
         raise DatasetError(f"{path}: not a Word file: {error}") from None
-    paragraphs = (
-        "".join(text.text or "" for text in paragraph.iter(f"{_WORD}t"))
-        for paragraph in root.iter(f"{_WORD}p")
-    )
-    return "\n".join(text.strip() for text in paragraphs if text.strip())
+    paragraphs = ("".join(p.itertext(f"{_WORD}t")).strip() for p in root.iter(f"{_WORD}p"))
+    return "\n".join(filter(None, paragraphs))
 
 
 class Problem(NamedTuple):
@@ -158,9 +154,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class TableTask:
-    """One table to build: its query, documents and gold table.
-
-    Made by `load`.
+    """One table to build: its query, documents and gold table; made by `load`.
 
     Attributes
     ----------
@@ -233,8 +227,13 @@ class TableTask:
     @cached_property
     def _frame(self) -> pd.DataFrame:
         """The gold table; short rows are filled up."""
-        where = str(self._gold) if isinstance(self._gold, Path) else f"table {self.id!r}"
-        rows = _csv_rows(self._gold) if isinstance(self._gold, Path) else self._gold
+        where, rows = f"table {self.id!r}", self._gold
+        if isinstance(rows, Path):
+            where = str(rows)
+            try:
+                rows = list(csv.reader(StringIO(document_text(rows), newline="")))
+            except csv.Error as error:
+                raise DatasetError(f"{where}: not CSV: {error}") from None
         filled = [list(row) for row in rows if any(cell.strip() for cell in row)]
         if not filled:
             raise DatasetError(f"{where}: the gold table has no header")
@@ -254,25 +253,23 @@ class TableTask:
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Possible problems of the task; found without reading the documents."""
-        found = [*self._found]
-        found += [
-            Problem(self.id, "missing_document", f"no file {file}")
-            for file in self.documents.values()
-            if isinstance(file, Path) and not file.is_file()
-        ]
+        files = [file for file in self.documents.values() if isinstance(file, Path)]
+        found = [("missing_document", f"no file {file}") for file in files if not file.is_file()]
         if not self.documents:
-            found.append(Problem(self.id, "no_documents", "the task has no documents"))
+            found.append(("no_documents", "the task has no documents"))
         try:
             header = self._frame.columns
+            for kind, names in zip(("key", "value", "numeric"), self._roles, strict=True):
+                lacking = (name for name in names if name not in header)
+                about = f"missing_{kind}_column"
+                found += [(about, f"gold: {no_column(name, header)}") for name in lacking]
         except DatasetError as error:
-            return (*found, Problem(self.id, "unreadable_gold", str(error)))
-        for kind, names in (("key", self.keys), ("value", self.values), ("numeric", self.numeric)):
-            found += [
-                Problem(self.id, f"missing_{kind}_column", f"gold: {no_column(name, header)}")
-                for name in names
-                if name not in header
-            ]
-        return tuple(found)
+            found.append(("unreadable_gold", str(error)))
+        return (*self._found, *(Problem(self.id, *problem) for problem in found))
+
+    @property
+    def _roles(self) -> tuple[tuple[str, ...], ...]:
+        return self.keys, self.values, self.numeric
 
     def __repr__(self) -> str:
         """Return id, query and counts."""
@@ -321,7 +318,7 @@ class TableDataset:
         """One row per table (see `TABLE_COLUMNS`); reads documents whose length is not stated."""
         return TABLE_COLUMNS.from_rows(
             (
-                *(t.id, t.domain, t.task, t.language, t.query, t.keys, t.values, t.numeric),
+                *(t.id, t.domain, t.task, t.language, t.query, *t._roles),
                 *(len(t.documents), t.average_length, len(t.disagreements)),
             )
             for t in self._tasks
@@ -382,13 +379,6 @@ def answers_in(folder: Path, tables: Collection[str]) -> pd.DataFrame:
                 raise DatasetError(f"{path or run}: no table {name!r}; {nearest(name, tables)}")
             rows.append((run.name, name, path))
     return RUN_COLUMNS.from_rows(sorted(rows, key=itemgetter(0, 1)))
-
-
-def _csv_rows(path: Path) -> list[list[str]]:
-    try:
-        return list(csv.reader(StringIO(document_text(path), newline="")))
-    except csv.Error as error:
-        raise DatasetError(f"{path}: not CSV: {error}") from None
 
 
 AOE_FILE = "all_AOE_tables.jsonl"
@@ -486,23 +476,16 @@ def _folder_tasks(root: Path) -> list[TableTask]:
 
 def _folder_task(folder: Path) -> TableTask:
     settings = _settings(folder / TASK_FILE)
-    documents = {
-        file.name: file
-        for suffix in DOCUMENT_SUFFIXES
-        for file in list_files(folder / DOCUMENT_FOLDER, suffix)
-    }
-    keys, values, numeric = (
-        tuple(settings.get(name, ())) for name in ("keys", "values", "numeric")
-    )
+    inside = folder / DOCUMENT_FOLDER
+    documents = sorted(file for suffix in DOCUMENT_SUFFIXES for file in list_files(inside, suffix))
+    lists = {name: tuple(settings.get(name, ())) for name in _LISTS}
+    texts = dict.fromkeys(_TEXTS, "") | {"task": folder.name}
+    texts |= {name: settings[name] for name in _TEXTS if name in settings}
     task = TableTask(
         folder.name,
-        settings.get("domain", ""),
-        settings.get("task", folder.name),
-        settings.get("language", ""),
-        settings.get("query", ""),
-        *(keys, values, numeric),
-        documents=dict(sorted(documents.items())),
-        disagreements=tuple(settings.get("disagreements", ())),
+        **texts,
+        **lists,
+        documents={file.name: file for file in documents},
         _gold=folder / GOLD_FILE,
     )
     if "values" in settings:
@@ -550,10 +533,18 @@ def _settings(path: Path) -> dict[str, Any]:
 @cache
 def shipped(name: str) -> pd.DataFrame:
     """Read a table of this package's data as texts; copy it before changing it."""
-    place = files("extractbench_nb.construction").joinpath(f"data/{name}.csv")
-    with place.open(encoding="utf-8") as file:
-        frame: pd.DataFrame = pd.read_csv(file, dtype=str, keep_default_na=False)
-    return frame
+    return pd.read_csv(StringIO(_data(f"{name}.csv")), dtype=str, keep_default_na=False)
+
+
+@cache
+def prompt_text(name: str) -> str:
+    """Return one of the texts of prompts, without its last line break."""
+    return _data(f"prompts/{name}.txt").rstrip("\n")
+
+
+def _data(path: str) -> str:
+    place = files("extractbench_nb.construction").joinpath("data", *path.split("/"))
+    return place.read_text(encoding="utf-8")
 
 
 def aoe_columns(

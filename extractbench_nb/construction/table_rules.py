@@ -1,8 +1,8 @@
 """Rules for the comparison of two tables: profiles, and what the texts of cells mean.
 
-``strict`` is what we recommend; ``aoe`` gives the numbers of AOE's released code (commit 282e688d;
-`released_number`, `released_similarity`). Under ``strict`` a number has its exact value, and the
-cell holds nothing else: the readings of `core.text` also take words, dates and other units.
+``strict`` is recommended; ``aoe`` gives the numbers of AOE's released code (commit 282e688d). Under
+``strict`` a number has its exact value, and the cell holds nothing else: the readings of
+`core.text` also take words, dates and other units.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
-from math import nan
 from typing import Any
 from unicodedata import normalize
 
@@ -23,8 +22,6 @@ from extractbench_nb.support.folding import is_placeholder
 PASS_MARK = 0.7
 #: Rules with few values: ways of matching rows, and of comparing cells that are not numbers.
 _ALLOWED = {"rows": ("exact", "llm_assisted"), "cells": ("judge", "exact", "fuzzy")}
-#: What to use for profiles of earlier versions.
-_FORMER = {"aoe-282e688d": "'aoe'", "aoe-readme": "'strict', or 'aoe' for AOE's own numbers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +84,6 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
         rules = profile
     elif isinstance(untyped, str) and untyped in PROFILES:
         rules = PROFILES[untyped]
-    elif isinstance(untyped, str) and untyped in _FORMER:
-        raise InputError(f"there is no profile {profile!r} any more; use {_FORMER[untyped]}")
     else:
         raise InputError(f"unknown profile {profile!r}; {nearest(profile, PROFILES)}")
     names = [rule.name for rule in fields(TableRules) if rule.name != "name"]
@@ -127,7 +122,6 @@ _PUNCTUATION = re.compile(r"[\W_]+")
 _DIGITS = re.compile(r"\d+")
 _CHINESE_YEAR = re.compile(r"[〇零一二三四五六七八九]{4}(?=年)")
 _CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
-_LATIN_1 = dict.fromkeys(range(0x80, 0x100))
 _UNIT_OF_NAME = re.compile(r"\(([^()]*)\)\s*$")
 
 
@@ -189,32 +183,6 @@ def number_of(text: str, column: str = "") -> Decimal | None:
     value = -value if negative else value
     is_whole = value == value.to_integral_value()
     return value if is_whole else _FEW_DIGITS.plus(value)
-
-
-def released_number(text: str) -> float:
-    """Read a number as AOE's released code does (commit 282e688d); NaN for any other text."""
-    plain = text.replace(",", "")
-    try:
-        return float(plain.replace("%", "")) / 100.0 if "%" in plain else float(plain)
-    except ValueError:
-        return nan
-
-
-def released_words(text: str) -> str:
-    """Return the words of a text as the released code compares them: sorted, in lower case.
-
-    Characters other than letters and digits separate words; those from U+0080 to U+00FF are lost.
-    """
-    from rapidfuzz.utils import default_process
-
-    return " ".join(sorted(default_process(text.translate(_LATIN_1)).split()))
-
-
-def released_similarity(one: str, other: str) -> float:
-    """Compare the words of two texts as the released code does; 0 to 100, not rounded."""
-    from rapidfuzz import fuzz
-
-    return fuzz.ratio(released_words(one), released_words(other))
 
 
 @lru_cache(maxsize=16_384)

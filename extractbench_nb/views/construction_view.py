@@ -92,7 +92,7 @@ class Board:
 
     def __init__(self, comparison: TableComparison) -> None:
         self.comparison = comparison
-        rows, columns, cells = comparison.rows, comparison.columns, comparison.cells
+        rows, columns, cells = comparison.matches, comparison.columns, comparison.cells
         lost = (rows["status"] != "matched") | (rows["score"] < 1).fillna(False)
         names = ["gold_row", "predicted_row", "status", "rule", "similarity"]
         self.lines = [Line(*row) for row in ui.rows_of(rows[names].assign(lost=lost))]
@@ -511,7 +511,7 @@ class ConstructionView(TwoTables):
     def rows(self) -> pd.DataFrame:
         """The rows of the comparison that are shown, on all pages."""
         kept = [line.lost or not self.only_lost for line in self._board.lines]
-        return self.comparison.rows[kept]
+        return self.comparison.matches[kept]
 
     @property
     def code(self) -> str:
@@ -524,8 +524,8 @@ class ConstructionView(TwoTables):
             verdict = self._board.verdict(line, slot)
             if verdict is not None:
                 return f'{source}.cells.set_index("path").loc[[{verdict.path!r}]]'
-            return f"{source}.rows.loc[[{self._board.lines.index(line)}]]"
-        return f"{source}.rows" + self.only_lost * ".query(\"status != 'matched' or score < 1\")"
+            return f"{source}.matches.loc[[{self._board.lines.index(line)}]]"
+        return f"{source}.matches" + self.only_lost * ".query(\"status != 'matched' or score < 1\")"
 
     def __repr__(self) -> str:
         """Say what is compared, at which threshold."""

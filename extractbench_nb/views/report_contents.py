@@ -530,7 +530,7 @@ def tables_content(tables: Any, losses: pd.DataFrame | None = None, name: str | 
             losses = tables.losses()
         except InputError as error:  # some rules count rows several times
             losses, problem = pd.DataFrame(), str(error)
-    cells = tables.fields if hasattr(tables, "fields") else tables.cells
+    cells = tables.cells if hasattr(tables, "cells") else tables.rows
     digest = document_hash([cells["path"].tolist(), scores["cell_f1"].tolist()])
     return {
         "output_name": name or f"{now:%Y%m%d-%H%M}-{digest}",
@@ -541,7 +541,7 @@ def tables_content(tables: Any, losses: pd.DataFrame | None = None, name: str | 
         "losses": _by_side(losses),
         "losses_problem": problem,
         "columns": tables.columns,
-        "rows": tables.rows,
+        "rows": tables.matches,
         "cells": cells,
         "warnings": tables.warnings,
     }

@@ -12,6 +12,7 @@ from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.table_dataset import load
 from tests.cli.conftest import Done
+from tests.llm_server import LLMServer
 
 SAMPLE = Path(__file__).resolve().parents[2] / "dataset/construction"
 GOLD = SAMPLE / "retailer_results/gold.csv"
@@ -45,7 +46,7 @@ def test_compare_json_is_what_the_library_says(profile: str, call: Call) -> None
     done = call("construct", "compare", GOLD, ANSWER, *KEYS, "--profile", profile, "--json").json
     found = compare(GOLD, ANSWER, keys=["company", "fiscal_year"], profile=profile)
     assert done["summary"] == found.summary.to_dict()
-    for name in ("columns", "rows", "cells", "warnings"):
+    for name in ("columns", "matches", "cells", "warnings"):
         assert len(done[name]) == len(getattr(found, name))
     assert [cell["gold"] for cell in done["cells"]] == found.cells["gold"].tolist()
     assert (done["direct"], done["mapped"], done["failure_mode"]) == (True, True, None)
@@ -72,6 +73,23 @@ def test_batch(call: Call) -> None:
         assert printed["missing"] == []
 
 
+def test_build_and_the_files_of_aoe(tmp_path: Path, call: Call) -> None:
+    pytest.importorskip("litellm")
+    with LLMServer(lambda _: "```csv\nk\na\n```") as server:
+        model = ["--model", "openai/test-model", "--api-base", server.url]
+        options = ["--setting", "no_cot", "--domain", "legal", "--rag", "bm25", "--k", "3"]
+        folder = tmp_path / "runs/test-model"
+        done = call("construct", "build", "sample", "--folder", folder, *model, *options)
+        assert done.status == 0, done.err
+        assert "1 of 1 documents answered" in done.out
+        assert "An example of another question" in server.requests[0].text
+        assert server.requests[0].text.count("[Source: ") <= 3
+    out = tmp_path / "out"
+    call("construct", "batch", tmp_path / "runs", "--dataset", "sample", "--out", out)
+    assert (out / "test-model/court_rulings.json").is_file()
+    assert (out / "statistics.csv").read_text(encoding="utf-8").startswith("run,domain,tables")
+
+
 def test_batch_names_missing_answers(tmp_path: Path, call: Call) -> None:
     for run, tables in {"a": ["court_rulings", "retailer_results"], "b": ["court_rulings"]}.items():
         (tmp_path / run).mkdir()
@@ -91,6 +109,8 @@ def test_batch_names_missing_answers(tmp_path: Path, call: Call) -> None:
         (["compare", GOLD], 2, "Missing argument"),
         (["batch", SAMPLE / "runs"], 1, "if gold is elsewhere, pass dataset"),
         (["batch", SAMPLE / "none"], 1, "none"),
+        (["build", "sample", "--folder", "x"], 2, "Missing option '--model'"),
+        (["build", "sample", "--folder", "x", "--model", "m", "--rag", "bm52"], 1, "'bm25'"),
     ],
 )
 def test_failures(arguments: list[Any], status: int, problem: str, call: Call) -> None:

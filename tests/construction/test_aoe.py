@@ -61,6 +61,22 @@ def test_unknown_table():
         aoe.published("cod")
 
 
+def test_checks_have_a_truthful_kind():
+    checks = aoe.checks()
+    assert set(checks["check"]) == set(aoe.KINDS)
+    # the only data of AOE that are here are the two tables of its README's example
+    assert set(checks.loc[checks["check"] == aoe.KINDS[0], "table"]) == {"example"}
+    assert checks.loc[checks["table"] == "example", "agrees"].all()
+    differ = checks[~checks["agrees"]].groupby("table").size()
+    assert differ.to_dict() == {"cot": 16, "domains": 1, "rag": 14, "text": 2}
+
+
+def test_the_page_shows_what_can_be_run():
+    page = Path("docs/howto/construction.md").read_text(encoding="utf-8")
+    for row in aoe.coverage().to_dict("records"):
+        assert f"| {row['section']} | {row['runs']} | {row['limits']} |" in page
+
+
 # --- the errata ------------------------------------------------------------------------------
 
 ERRATA = aoe.errata().set_index("id")
@@ -132,3 +148,4 @@ def test_other_errata():
     severities = list(ERRATA["severity"])
     assert severities == sorted(severities, key=["high", "medium", "low"].index)
     assert len(ERRATA) == 10
+    assert set(ERRATA["about"]) == {"README", "code", "dataset card", "paper"}

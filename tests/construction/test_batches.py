@@ -12,8 +12,13 @@ import extractbench_nb as xb
 from extractbench_nb.construction.comparing import compare
 from extractbench_nb.construction.evaluations import BY_RUN, SUMMARY_COLUMNS, TableEvaluations
 from extractbench_nb.construction.table_batches import evaluate_tables
-from extractbench_nb.construction.table_comparison import CELL_COLUMNS, COLUMN_COLUMNS, ROW_COLUMNS
+from extractbench_nb.construction.table_comparison import (
+    CELL_COLUMNS,
+    COLUMN_COLUMNS,
+    MATCH_COLUMNS,
+)
 from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load
+from extractbench_nb.core.frames import ROW_COLUMNS, SCORE_COLUMNS, ScoredResult
 from extractbench_nb.errors import DatasetError, InputError
 
 GOLD = "k,v,w\na,1,x\nb,2,y\n"
@@ -151,7 +156,7 @@ def test_every_frame_has_the_declared_columns(sample: TableEvaluations) -> None:
     summary = [name for name in SUMMARY_COLUMNS.names if not name.startswith("quality")]
     assert sample.summary.columns.tolist() == summary
     ids = ["run", "document", "domain", "schema"]
-    specs = {"fields": CELL_COLUMNS, "rows": ROW_COLUMNS, "columns": COLUMN_COLUMNS}
+    specs = {"rows": CELL_COLUMNS, "matches": MATCH_COLUMNS, "columns": COLUMN_COLUMNS}
     for name, spec in specs.items():
         assert getattr(sample, name).columns.tolist() == ids + spec.names, name
     assert sample.fields["run"].nunique() == 3
@@ -229,6 +234,61 @@ def test_folders(tmp_path: Path, sample: TableEvaluations) -> None:
 def test_refused(runs: Any, options: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         evaluate_tables(runs, progress=False, **{"dataset": tables()} | options)
+
+
+def test_a_single_comparison_and_a_mapping_follow_the_protocol(sample: TableEvaluations) -> None:
+    one = sample.comparison("quill-mini", "court_rulings")
+    assert isinstance(one, ScoredResult)
+    assert isinstance(sample, ScoredResult)
+    for spec, frame in ((ROW_COLUMNS, one.rows), (ROW_COLUMNS, sample.rows)):
+        assert set(spec.names) <= set(frame.columns)
+    assert one.scores.columns.tolist() == SCORE_COLUMNS.names
+    measures = one.scores.set_index("measure")["score"]
+    assert measures.to_dict() == one.summary[list(measures.index)].to_dict()
+    assert sample.scores["score"].between(0, 1).all()
+    nested = {
+        run: {table: sample.comparison(run, table) for table in part["document"]}
+        for run, part in sample.summary.groupby("run")
+    }
+    for measure in ("cell_f1", "pass_rate", "row_recall"):
+        found = xb.compare_runs(nested, measures=measure, resamples=100)
+        expected = xb.compare_runs(sample, measures=measure, resamples=100)
+        pd.testing.assert_frame_equal(
+            found.scores.drop(columns="invalid"), expected.scores.drop(columns="invalid")
+        )
+    by_run = xb.breakdown(nested, "run").set_index("run")["pass_rate"]
+    assert by_run.to_dict() == xb.breakdown(sample, "run").set_index("run")["pass_rate"].to_dict()
+
+
+def test_the_files_of_aoe(small: TableEvaluations, tmp_path: Path) -> None:
+    small.write_aoe(tmp_path)
+    written = json.loads((tmp_path / "one/t1.json").read_text(encoding="utf-8"))
+    assert written == {
+        "if_csv_parsed": {"direct": 1, "mapped": 1},
+        "one_piece": dict.fromkeys(["score1", "score2", "score3", "score4"]),
+        "cell_scores": {
+            "column_recall": 1.0,
+            "row_precision": 1.0,
+            "row_recall": 1.0,
+            "row_f1": 1.0,
+            "cell_precision": 0.75,
+            "cell_recall": 0.75,
+            "cell_f1": 0.75,
+            "total_compared_cells_in_matched": 4,
+            "average_cell_score_in_matched": 0.75,
+        },
+    }
+    unread = json.loads((tmp_path / "one/t2.json").read_text(encoding="utf-8"))
+    assert unread["if_csv_parsed"] == {"direct": 0, "mapped": 0}
+    means = pd.read_csv(tmp_path / "statistics.csv").set_index(["run", "domain"])
+    assert means.index.tolist() == [
+        (run, name) for run in ("one", "two") for name in ("d", "e", "all")
+    ]
+    assert means.loc[("one", "d"), "cell_f1"] == 0.875
+    assert means.loc[("one", "all"), "cell_f1"] == pytest.approx(1.75 / 4)
+    odd = evaluate_tables(frame().assign(run="a/b").head(1), dataset=tables(), progress=False)
+    with pytest.raises(InputError, match="cannot be the name of a file"):
+        odd.write_aoe(tmp_path)
 
 
 def test_an_unknown_answer(small: TableEvaluations) -> None:

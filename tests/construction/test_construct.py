@@ -170,7 +170,7 @@ def test_a_changed_document_is_another_run(tmp_path: Path) -> None:
 def test_prompts(start: Start, server: LLMServer, dataset: TableDataset, tmp_path: Path) -> None:
     task = dataset["retailer_results"]
     names = ", ".join((*task.keys, *task.values))
-    start(tables=[task.id], with_columns=True)
+    start(tables=[task.id], with_schema=True)
     assert f"Its columns are: {names}" in server.requests[-1].text
     options = {"tables": [task.id], "folder": tmp_path / "other"}
     run = start(prompt="Answer {query} with {columns}.", **options)
@@ -181,8 +181,34 @@ def test_prompts(start: Start, server: LLMServer, dataset: TableDataset, tmp_pat
 
 
 @pytest.mark.parametrize(
+    "setting, demonstrates, reasons",
+    [
+        ("plain", False, False),
+        ("all", True, True),
+        ("no_teach", False, True),
+        ("no_cot", True, False),
+    ],
+)
+def test_settings(
+    start: Start, server: LLMServer, setting: str, demonstrates: bool, reasons: bool
+) -> None:
+    run = start(setting=setting, domains="legal")
+    (request,) = server.requests
+    assert asked_about(request) == "court_rulings"
+    assert ("An example of another question" in request.text) == demonstrates
+    assert ("Work step by step" in request.text) == reasons
+    assert ("no explanation" in request.text) != reasons
+    suffix = "" if setting == "plain" else f"-{setting}"
+    assert run.description["prompt_version"] == f"table-v1{suffix}"
+    assert f"prompt table-v1{suffix})" in request.text
+
+
+@pytest.mark.parametrize(
     "options, error, problem",
     [
+        ({"setting": "no_theach"}, InputError, "did you mean 'no_teach'"),
+        ({"setting": "all", "prompt": "{query}"}, InputError, "leave it out with prompt="),
+        ({"domains": ["legall"]}, InputError, "did you mean 'legal'"),
         ({"prompt": "Build."}, InputError, "it lacks {query}"),
         ({"prompt": "{query} {text}"}, InputError, "{text} is unknown"),
         ({"prompt": " "}, InputError, "expected a text"),
@@ -215,7 +241,7 @@ SCORES = json.dumps({"intent": 85, "columns": 80, "content": 75, "format": 80})
 
 
 @pytest.mark.parametrize("reply", [SCORES, f"```json\n{SCORES}\n```"])
-def test_ratings(server: LLMServer, judge: LLMJudge, reply: str) -> None:
+def test_ratings(server: LLMServer, judge: LLMJudge, reply: str, tmp_path: Path) -> None:
     server.respond = lambda _: reply
     plain = evaluate_tables("sample", progress=False)
     rated = evaluate_tables("sample", quality=judge, progress=False)
@@ -230,6 +256,9 @@ def test_ratings(server: LLMServer, judge: LLMJudge, reply: str) -> None:
         if name not in ("llm_calls", "llm_cost_usd"):
             assert rated.summary[name].equals(plain.summary[name]), name
     assert "quality" not in plain.summary.columns
+    files = rated.write_aoe(tmp_path / "aoe")
+    written = json.loads((files / "quill-large/retailer_results.json").read_text())
+    assert written["one_piece"] == {"score1": 85, "score2": 80, "score3": 75, "score4": 80}
     again = evaluate_tables("sample", quality=judge, progress=False)
     assert len(server.requests) == 9
     assert again.judge_calls["cached"].all()
@@ -276,18 +305,19 @@ def accept(request: Request) -> Reply:
     """Accept the two renamings, the paraphrase and the key that is described."""
     same = {("case", "Case No"), ("bribery", "taking bribes"), ("Second case", "The second one")}
     texts = tuple(json.loads(request.quoted[name]) for name in ("gold", "predicted"))
-    return answer(float(texts in same), "as listed")
+    return answer(0.7 if texts in same else 0.0, "as listed")
 
 
 def test_columns_rows_and_cells_are_asked_about(server: LLMServer, judge: LLMJudge) -> None:
     server.respond = accept
     found = compare(GOLD, ANSWER, keys="case", judge=judge)
     assert found.columns["rule"].tolist() == ["judge", "name", "name"]
-    assert found.rows["rule"].tolist() == ["exact", "judge"]
+    assert found.matches["rule"].tolist() == ["exact", "judge"]
     assert found.summary["cell_f1"] == 1.0
     calls = found.judge_calls
     assert set(calls["field"]) == {"[].column", "[].key", "[].crime"}
     assert found.summary["llm_calls"] == len(calls) == len(server.requests)
+    assert calls["passed"].tolist() == (calls["score"] > 0).tolist()
     assert found.cells.loc[0, "reasoning"] == "as listed"
     again = compare(GOLD, ANSWER, keys="case", judge=judge)
     assert len(server.requests) == len(calls)
@@ -298,8 +328,8 @@ def test_aoe_asks_about_keys_that_are_a_little_alike(server: LLMServer, judge: L
     server.respond = accept
     answer_text = ANSWER.replace("Case No", "case")
     found = compare(GOLD, answer_text, keys="case", judge=judge, profile="aoe")
-    assert found.rows["rule"].tolist() == ["exact", "judge"]
-    assert found.summary["cell_f1"] == 1.0
+    assert found.matches["rule"].tolist() == ["exact", "judge"]
+    assert found.summary["cell_f1"] == pytest.approx((3 + 0.7) / 4)  # partial credit
     assert set(found.judge_calls["field"]) == {"[].key", "[].crime"}
 
 

@@ -92,7 +92,7 @@ def test_another_threshold_is_a_comparison_by_other_rules(profile: str, threshol
     found = compare(gold, predicted, keys="name", profile=profile)
     again = found.labelled(run="r").with_threshold(threshold)
     other = compare(gold, predicted, keys="name", profile=rules_of(profile, threshold=threshold))
-    pd.testing.assert_frame_equal(again.rows, other.rows)
+    pd.testing.assert_frame_equal(again.matches, other.matches)
     pd.testing.assert_frame_equal(again.cells, other.cells)
     pd.testing.assert_series_equal(again.summary, other.summary)
     assert again.meta["run"] == "r"

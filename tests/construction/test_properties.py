@@ -96,7 +96,7 @@ def test_scores_are_shares(gold: pd.DataFrame, predicted: pd.DataFrame) -> None:
     for name in MEASURES:
         assert 0 <= s[name] <= 1, name
     assert s["score_sum"] <= s["gold_cells"] or s["gold_cells"] == 0
-    matched = found.rows[found.rows["status"] == "matched"]
+    matched = found.matches[found.matches["status"] == "matched"]
     assert matched["gold_row"].is_unique
     assert matched["predicted_row"].is_unique
     assert s["evaluated"] == len(found.cells)

@@ -85,7 +85,7 @@ def differences(result: Any, judge: Recorded, expected: Mapping[str, Any], pairs
         for name, ours in SCORES.items()
         if result.summary[ours] != pytest.approx(expected[name], abs=1e-9)
     ]
-    matched = result.rows.dropna(subset=["gold_row", "predicted_row"])
+    matched = result.matches.dropna(subset=["gold_row", "predicted_row"])
     found = matched[["predicted_row", "gold_row"]].astype(int).to_numpy().tolist()
     if sorted(found) != sorted(pairs):
         wrong.append("matched_pairs")

@@ -1,9 +1,14 @@
 """Chunks, BM25, embeddings, and which gold cells were in the retrieved chunks."""
 
+import json
 import math
+import sys
 import zlib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -115,12 +120,10 @@ def test_aoe_keeps_chunks_of_every_document():
         ({"k": 0}, "q", "k is 0"),
         ({"k": True}, "q", "k is True"),
         ({"method": "embedding"}, "q", "needs model="),
-        (
-            {"method": "embedding", "model": "openai/bge-m3"},
-            "q",
-            "a function from texts to vectors",
-        ),
+        ({"method": "embedding", "model": 3}, "q", "a function from texts to vectors"),
         ({"model": len}, "q", "goes with method='embedding'"),
+        ({"store": "folder"}, "q", "goes with method='embedding'"),
+        ({"method": "embedding", "model": len, "api_base": "http://x"}, "q", "name of a model"),
         ({"chunk_size": 10, "overlap": 10}, "q", "0 <= overlap < chunk_size"),
         ({"chunk_size": 1.5, "overlap": 0}, "q", "0 <= overlap < chunk_size"),
         ({"chunk_size": True, "overlap": 0}, "q", "0 <= overlap < chunk_size"),
@@ -161,6 +164,63 @@ def test_a_model_and_a_function_rank_alike():
     without_words = Retriever("embedding", 2, model=encode)({"a": "!!", "b": "ferry"}, "ferry")
     assert without_words.chunks["score"].tolist() == pytest.approx([1.0, 0.0])
     assert len(Retriever("embedding", 2, model=encode)({}, "ferry").chunks) == 0
+
+
+class Server(BaseHTTPRequestHandler):
+    """An OpenAI-compatible server of embeddings."""
+
+    asked: ClassVar[list[int]] = []
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.asked.append(len(body["input"]))
+        rows = [{"index": n, "embedding": v.tolist()} for n, v in enumerate(encode(body["input"]))]
+        data = json.dumps({"object": "list", "data": rows, "model": body["model"]}).encode()
+        self.send_response(200 if body["model"] == "bge-m3" else 404)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), Server) as running:
+        Thread(target=running.serve_forever, daemon=True).start()
+        Server.asked.clear()
+        yield f"http://127.0.0.1:{running.server_port}/v1"
+        running.shutdown()
+
+
+def test_a_server_gives_embeddings(server: str):
+    pytest.importorskip("openai")
+    query = "When does the ferry leave?"
+    expected = Retriever("embedding", 3, model=encode)(TEXTS, query).chunks
+    found = Retriever("embedding", 3, model="bge-m3", api_base=server)(TEXTS, query).chunks
+    pd.testing.assert_frame_equal(found, expected)
+    assert Server.asked == [1, 3]
+    with pytest.raises(InputError, match=r"no embeddings of 'other' at http://127"):
+        Retriever("embedding", model="other", api_base=server)(TEXTS, query)
+
+
+def test_chroma_keeps_embeddings(server: str, tmp_path: Path):
+    pytest.importorskip("chromadb")
+    options: dict[str, Any] = {"model": "bge-m3", "api_base": server, "store": tmp_path}
+    expected = Retriever("embedding", 2, model=encode)(TEXTS, "the free tram").chunks
+    for asked in ([1, 3], [1, 3, 1]):
+        found = Retriever("embedding", 2, **options)(TEXTS, "the free tram").chunks
+        assert found["document"].tolist() == expected["document"].tolist()
+        assert found["score"].tolist() == pytest.approx(expected["score"].tolist(), abs=1e-5)
+        assert Server.asked == asked
+
+
+def test_a_store_needs_chroma(monkeypatch: Any):
+    monkeypatch.setitem(sys.modules, "chromadb", None)
+    with pytest.raises(InputError, match="pip install chromadb"):
+        Retriever("embedding", model=encode, store="folder")
 
 
 @pytest.mark.parametrize(

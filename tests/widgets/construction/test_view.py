@@ -393,4 +393,4 @@ def test_show_takes_comparisons_and_saves_pages(
     page = view.save(tmp_path / "comparison.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "Northwind Trading Group" in page
-    assert view.code == "found['x'].rows"
+    assert view.code == "found['x'].matches"
