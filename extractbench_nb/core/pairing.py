@@ -37,12 +37,7 @@ def pair_up(node: Node, gold: Any, predicted: Any) -> list[Point]:
 
 
 def _collect(
-    points: list[Point],
-    node: Node,
-    gold: Any,
-    predicted: Any,
-    suffix: str,
-    is_due: bool = True,
+    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, is_due: bool = True
 ) -> None:
     """Collect the points of two values.
 
