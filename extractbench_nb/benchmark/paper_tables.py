@@ -34,7 +34,7 @@ from extractbench_nb.benchmark.published import PARTS, Figure, part_name, rows_o
 from extractbench_nb.benchmark.recomputed import recompute
 from extractbench_nb.benchmark.run_comparison import RunTables, compare_with_runs
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.errors import InputError, needs
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs import Dataset
 
 if TYPE_CHECKING:
@@ -193,9 +193,10 @@ def style(
     n : int or str
         1 to 13, or ``"figure2"``.
     values : str, optional
-        Figures to show: ``"published"`` or ``"recomputed"``. A dagger marks each figure whose
-        counterpart differs; `compare` says why. Bold (best of a column) and red (no field passed)
-        follow from the figures shown, not from the paper's marks.
+        Figures to show: ``"published"``, ``"recomputed"``, or ``"both"``: as printed, and in
+        brackets the recomputed figure if it differs. A dagger marks each figure whose counterpart
+        differs; `compare` says why. Bold (best of a column) and red (no field passed) follow from
+        the figures shown, not from the paper's marks.
     dataset : Dataset, optional
         The released dataset, whose files are read and counted. By default the statistics shipped
         with this package.
@@ -220,11 +221,13 @@ def style(
     | --- | ---: | ---: | ---: |
     ...
     | Total | 35 | 2,076 | 12,867† |
+    >>> print(style(2, values="both").to_markdown().splitlines()[-1])
+    | Total | 35 | 2,076 [–] | 12,867† [12,872] |
     """
     needs("jinja2", "notebook")
     from extractbench_nb.support.publication import styled
 
-    part = _table_name(n, values)
+    part = _table_name(n, values, ("published", "recomputed", "both"))
     recomputed = recompute(part, facts_of(dataset))
     marked = {
         key
@@ -235,16 +238,20 @@ def style(
         key: Cell(f.printed if f.value is None or part == "figure2" else f.value, "as printed")
         for key, f in figures_of(part).items()
     }
-    shown = recomputed if values == "recomputed" else printed_cells
+    shown = {"published": printed_cells, "recomputed": recomputed}.get(
+        values, recomputed | printed_cells
+    )
     caption = caption_of(part, values, marked=bool(marked))
-    table = lay_out(part, shown, marked)
+    table = lay_out(part, shown, marked, recomputed if values == "both" else {})
     return styled(table, f"{part}-{values}", caption=caption, over=spans_of(part))
 
 
-def _table_name(n: int | str, values: str) -> str:
+def _table_name(
+    n: int | str, values: str, allowed: tuple[str, ...] = ("published", "recomputed")
+) -> str:
     """Check the name of a table, which ``text`` is not, and what is to be shown of it."""
-    if values not in ("recomputed", "published"):
-        raise InputError(f"values={values!r}: expected 'published' or 'recomputed'")
+    if values not in allowed:
+        raise InputError(f"values={values!r}: {nearest(values, allowed)}")
     part = part_name(n)
     if part == "text":
         raise InputError("'text' is not a table: compare('text') has the numbers of the text")
@@ -323,13 +330,16 @@ _CAPTIONS: Mapping[str, str] = {
     "without a definition in the paper. Arr. Items: items of all arrays.",
     "7": "Failed outputs by kind.",
     "8": "Passed fields with structured output. Resumes and 10-K/Q have no valid output.",
-    _FIGURE: "Mean GPT-2 tokens of a document's text and of its gold, and their ratio.",
+    _FIGURE: "Mean GPT-2 tokens of a document's text and of its gold, and their ratio, over the "
+    "documents whose PDF has text. All: every document; PDFs without text get the others' tokens "
+    "per page, their mean or (at least) their fewest.",
     **{str(table): f"Results on {domain}, by model." for domain, table in DOMAIN_TABLES.items()},
 }
 #: What follows the caption if figures are marked.
 _MARKED = {
     "published": "† The recomputed figure differs.",
     "recomputed": "† The printed figure differs.",
+    "both": "† The recomputed figure, in brackets, differs.",
 }
 _MARK = "†"
 #: Headings over several columns: first and last column, and text.
@@ -344,7 +354,7 @@ _HEADS: Mapping[str, tuple[_Head, ...]] = {
     "1": _heads(keys="Keys", depth="Depth", documents="Docs", challenge="Primary Challenge"),
     "2": _heads(documents="Documents", pages="Pages", gold_values="Gold Values"),
     "3": _heads(hours="Hours", hours_per_document="Hrs/Doc"),
-    "4": _heads(metric="Metric", margin="Margin"),
+    "4": _heads(metric="Metric", use_case="Use Case"),
     "5": (
         _Head("Valid JSON", "{valid}/{attempts}", "valid"),
         _under("Credit", "credit"),
@@ -368,9 +378,21 @@ _HEADS: Mapping[str, tuple[_Head, ...]] = {
         for name in ("credit", "research", "sports", "overall")
     ),
     **{str(number): _DOMAIN_HEADS for number in range(9, 14)},
-    _FIGURE: _heads(input_tokens="Input", output_tokens="Output", ratio="Ratio"),
+    _FIGURE: (
+        _Head("With Text", "{with_text}/{documents}"),
+        *_heads(
+            input_tokens="Input",
+            output_tokens="Output",
+            ratio="Ratio",
+            output_all="Output, All",
+            ratio_all="Ratio, All",
+            ratio_all_low="At Least",
+        ),
+    ),
 }
 
+#: Smaller figures that are printed nowhere are written with decimals.
+_THREE_DIGITS = 100
 _NAME = re.compile(r"\{([^{}]+)\}")
 
 
@@ -385,11 +407,18 @@ def spans_of(part: str) -> Spans:
     return _OVER.get(part, ())
 
 
-def lay_out(part: str, cells: Cells, marked: Collection[tuple[str, str]] = ()) -> Texts:
-    """Write figures into the cells of the printed table; those in `marked` get a mark."""
+def lay_out(
+    part: str, cells: Cells, marked: Collection[tuple[str, str]], beside: Mapping[Any, Cell]
+) -> Texts:
+    """Write figures into the cells of the printed table; those in `marked` get a mark.
+
+    Figures in `beside` that are marked or unknown follow in brackets.
+    """
     figures = {} if part == _FIGURE else figures_of(part)
     models = dict.fromkeys(figure.column for figure in rows_of(part))
     heads = _HEADS.get(part) or tuple(_Head(model, f"{{{model}}}") for model in models)
+    names = {name for _, name in cells}  # a caption prints one column of Figure 2
+    heads = tuple(h for h in heads if part != _FIGURE or names & {*_NAME.findall(h.template)})
     named = dict.fromkeys(row for row, _ in (*figures, *cells))
     printed = reversed(rows_of("6" if part == _FIGURE else part))
     # one name per model: Table 5 leaves `Claude` out of two, the other tables do not
@@ -399,8 +428,10 @@ def lay_out(part: str, cells: Cells, marked: Collection[tuple[str, str]] = ()) -
     def filled(template: str, row: str) -> str:
         def text(name: re.Match[str]) -> str:
             key = row, name[1]
-            mark = _MARK if key in marked else ""
-            return _text(figures.get(key), cells.get(key)) + mark
+            text = _text(figures.get(key), cells.get(key)) + (_MARK if key in marked else "")
+            if key in beside and (key in marked or _is_missing(figures.get(key), beside[key])):
+                text += f" [{_text(figures.get(key), beside[key])}]"
+            return text
 
         return _NAME.sub(text, template)
 
@@ -421,13 +452,21 @@ def lay_out(part: str, cells: Cells, marked: Collection[tuple[str, str]] = ()) -
     return [filled(head.heading, HEADER) for head in heads], texts, best, failed
 
 
+def _is_missing(figure: Figure | None, cell: Cell) -> bool:
+    """Whether a number of the paper cannot be recomputed; its words and raw data are no such."""
+    return cell.value is None and figure is not None and figure.value is not None
+
+
 def _text(figure: Figure | None, cell: Cell | None) -> str:
     if cell is None:
         return ""
     if cell.value is None:
         return ABSENT
     if figure is None:
-        return cell.value if isinstance(cell.value, str) else f"{cell.value:,.1f}"
+        if isinstance(cell.value, str):
+            return cell.value
+        is_short = cell.value < _THREE_DIGITS and not float(cell.value).is_integer()
+        return f"{cell.value:,.{2 if is_short else 0}f}"
     if figure.printed.endswith("k") and isinstance(cell.value, (int, float)):
         return f"{rounded(cell.value / 1000, 3 + (figure.digits or 0))}k"
     return formatted(figure, cell.value) or ABSENT
