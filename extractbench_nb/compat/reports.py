@@ -1,21 +1,17 @@
-"""`ReportBuilder` and its report, and reading the reports of extract-bench."""
+"""`ReportBuilder` and its report."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from extractbench_nb.compat.structured import with_absolute_tolerances
 from extractbench_nb.core import Aligner, Evaluation, evaluate, evaluate_async
-from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.text import Judge, choose_judge
-from extractbench_nb.core.values import member, read_document
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.cards import document_text
 from extractbench_nb.views import evaluation_files, report_content, write_files
@@ -277,83 +273,3 @@ class ReportBuilder:
         files = evaluation_files(report, self.config.max_reasoning_length)
         wanted = {n: text() for n, text in files.items() if getattr(self.config, _SWITCHES[n])}
         return write_files(self.config.output_dir / report.output_name, wanted)
-
-
-# --- reports of extract-bench -----------------------------------------------------------------
-
-REPORT_COLUMNS = FrameSpec(
-    "fields of a report",
-    "one row per field and metric of an extract-bench report",
-    (
-        Column("path", "string", "instance path as in ``Evaluation.fields``, `$.borrower.name`"),
-        Column("schema_path", "string", "the report's own path, `$.properties.borrower`"),
-        Column("metric", "string", "metric id"),
-        Column("score", "Float64", "score", "0 to 1", nullable=True),
-        Column("passed", "boolean", "whether the score passes", nullable=True),
-        Column("reason", "string", "the report's reason code", nullable=True),
-        Column("reasoning", "string", "a judge's own words, shortened", nullable=True),
-        Column("gold", "object", "gold's value, where the report has it", nullable=True),
-        Column("predicted", "object", "extracted value, where the report has it", nullable=True),
-    ),
-)
-
-
-def read_report(path: str | Path) -> pd.DataFrame:
-    """Read the fields of a ``report.json`` that extract-bench wrote.
-
-    The frame joins with ``Evaluation.fields`` on ``path`` and ``metric``. It also reads the
-    reports of this package.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        The file, or the folder that holds it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per field and metric: path, schema_path, metric, score, passed, reason, reasoning,
-        gold, predicted. ``attrs`` has the report's ``output_name``, ``overall_score`` and
-        ``overall_pass_rate``.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is not a report.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
-    >>> builder = ReportBuilder(ReportConfig(output_dir=tempfile.mkdtemp()))
-    >>> folder = builder.save(builder.build(schema, {"year": 2024}, {"year": 2025}))
-    >>> read_report(folder)[["path", "metric", "score"]].values.tolist()
-    [['$.year', 'integer_exact', 0.0]]
-    """
-    file = Path(path)
-    file = file / "report.json" if file.is_dir() else file
-    report = read_document(file, "report")
-    try:
-        rows = [_read_row(row) for row in report["field_outcomes"]]
-        attributes = ("output_name", "overall_score", "overall_pass_rate")
-        head: dict[Hashable | None, Any] = {name: report[name] for name in attributes}
-    except (KeyError, TypeError, AttributeError) as error:
-        problem = "expected field_outcomes, overall_score and overall_pass_rate of extract-bench"
-        raise InputError(f"{str(file)!r} is not a report; {problem}") from error
-    frame = REPORT_COLUMNS.from_rows(rows)
-    frame.attrs = head
-    return frame
-
-
-def _read_row(row: dict[str, Any]) -> tuple[Any, ...]:
-    names = ("metric_id", "score", "passed", "reason", "reasoning", "gold_value", "extracted_value")
-    return (_instance_path(row), row["path"], *(row.get(name) for name in names))
-
-
-def _instance_path(row: dict[str, Any]) -> str:
-    """Return the path in the document; extract-bench writes odd names without quotes."""
-    keys = row["path"].split(".properties.")
-    if keys[0] != "$" or any(".additionalProperties" in key for key in keys):
-        name = row["normalized_path"]
-        return "$" if name == "$" else "$" + ("" if name.startswith("[") else ".") + name
-    return "$" + "".join(key if key.startswith("['") else member(key) for key in keys[1:])
