@@ -254,16 +254,14 @@ def counts(mode: str = "prompt") -> pd.DataFrame:
     Parameters
     ----------
     mode : str, optional
-        ``"prompt"``: as Tables 9 to 13 print them. ``"structured"``: with structured outputs
-        (Table 8). There the paper prints percentages with one decimal, each of which is given by
-        exactly one whole number of fields, and no numbers of valid documents. Resumes and 10-K/Q
-        had no valid output in that mode.
+        ``"prompt"``: as Tables 9 to 13 print them. ``"structured"``: with structured outputs. Table
+        8 prints percentages, each of which exactly one whole number of fields gives, and no numbers
+        of valid documents. Resumes and 10-K/Q had no valid output in that mode.
 
     Returns
     -------
     pandas.DataFrame
-        One row per model and domain, 30 in all: model, domain, documents, valid (documents with a
-        valid output; NA if unknown), fields (documents x schema keys), passed, source.
+        One row per model and domain, 30 in all; see `COUNT_COLUMNS`.
 
     Raises
     ------

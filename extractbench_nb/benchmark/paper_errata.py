@@ -7,8 +7,6 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.runs import shipped_frame
 
-#: high: a result or conclusion changes; medium: a printed figure or a rule is wrong; low: wording,
-#: marks, small differences.
 SEVERITIES = ("high", "medium", "low")
 #: Whose erratum it is.
 ABOUT = ("paper", "dataset", "package 0.1.0", "package README")
@@ -53,11 +51,10 @@ def errata() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per erratum, highest severity first, then by ``about`` (paper, dataset, package
-        0.1.0, package README): id, about, where, published, recomputed, difference, explanation,
-        severity (``high``: a result or conclusion changes; ``medium``: a printed figure or a rule
-        is wrong; ``low``: wording, marks, small differences), and check, the cell of a notebook
-        that computes the figure and compares it with this table.
+        One row per erratum, highest severity first, then by ``about``; see `ERRATA_COLUMNS`.
+        Severity is ``high`` (a result or conclusion changes), ``medium`` (a printed figure or a
+        rule is wrong) or ``low`` (wording, marks, small differences); ``check`` is the cell of a
+        notebook that computes the figure and compares it with this table.
 
     Examples
     --------
@@ -78,10 +75,9 @@ def claims() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per claim: id, where (section of the paper), claim, verdict, evidence, reason, and
-        check, the cell of a notebook that computes the evidence. Verdicts: ``supported`` (the
-        counts show it, or an exact test does), ``weak`` (as claimed, but possibly by chance), ``not
-        identifiable`` (these data cannot decide), ``contradicted``.
+        One row per claim; see `CLAIM_COLUMNS`. Verdicts: ``supported`` (the counts show it, or an
+        exact test does), ``weak`` (as claimed, but possibly by chance), ``not identifiable`` (these
+        data cannot decide), ``contradicted``.
 
     Examples
     --------
