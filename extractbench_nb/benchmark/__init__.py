@@ -14,8 +14,8 @@ from extractbench_nb.benchmark.display_names import display_name as display_name
 from extractbench_nb.benchmark.domain_facts import gold_figures
 from extractbench_nb.benchmark.other_sets import load_docubench, load_llamaindex
 from extractbench_nb.benchmark.paper_cells import counts
-from extractbench_nb.benchmark.paper_errata import claims, errata
 from extractbench_nb.benchmark.paper_tables import compare, style, table
+from extractbench_nb.benchmark.published import claims, errata
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [

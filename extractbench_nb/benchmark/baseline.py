@@ -199,17 +199,12 @@ class BaselineTables:
         Parameters
         ----------
         name : str
-            A schema of the dataset, or ``overall``.
+            A schema of the dataset, or ``overall``. An unknown one is an `InputError`.
 
         Returns
         -------
         pandas.DataFrame
             One row per run, which is the index, with the other columns of `results`.
-
-        Raises
-        ------
-        InputError
-            No output is of that schema.
         """
         rows = self.results[self.results["schema"] == name]
         if rows.empty:
@@ -223,19 +218,15 @@ class BaselineTables:
         Parameters
         ----------
         n : int or str, optional
-            5: valid outputs, pass rates by schema, accuracy. 7: failures. 8: pass rates only.
-            The name of a schema, or 9 to 13 for the paper's five: valid outputs and pass rate.
+            5: valid outputs, pass rates by schema, accuracy. 7: failures. 8: pass rates only. The
+            name of a schema, or 9 to 13 for the paper's five: valid outputs and pass rate. Another
+            table is an `InputError`.
 
         Returns
         -------
         PaperStyler
             A pandas Styler; also with ``.to_latex()`` and ``.to_markdown()``. The best run of a
             column is bold; rates are red if no field passed.
-
-        Raises
-        ------
-        InputError
-            There is no such table or schema.
         """
         needs("jinja2", "notebook")
         from extractbench_nb.support.publication import styled
@@ -449,10 +440,9 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     Returns
     -------
     pandas.DataFrame
-        A copy, one row per attempt. For a forgiven output ``valid`` is True, ``failure`` is
-        ``none``, ``value`` is the result of `repair_output`, whether or not it fits the schema, and
-        the new column ``forgiven`` holds its failure. Outputs that cannot be repaired are
-        unchanged.
+        A copy. For a forgiven output ``valid`` is True, ``failure`` is ``none``, ``value`` is the
+        result of `repair_output`, whether or not it fits the schema, and the new column
+        ``forgiven`` holds its failure. Outputs that cannot be repaired are unchanged.
 
     Raises
     ------
@@ -473,12 +463,13 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     for name in chosen:
         if name not in _FORGIVABLE:
             raise InputError(f"failures: {name!r} cannot be forgiven; {nearest(name, _FORGIVABLE)}")
-    values, forgiven = list(attempts["value"]), [None] * len(attempts)
-    for place, row in enumerate(attempts[["failure", "parses", "raw"]].itertuples(index=False)):
-        if row.failure in chosen:
-            repaired = values[place] if row.parses else repair_output(row.raw).value
+    values, forgiven = list(attempts["value"]), list[str | None]([None] * len(attempts))
+    columns = (attempts[name] for name in ("failure", "parses", "raw"))
+    for place, (failure, parses, raw) in enumerate(zip(*columns, strict=True)):
+        if failure in chosen:
+            repaired = values[place] if parses else repair_output(raw).value
             if repaired is not None:
-                values[place], forgiven[place] = repaired, row.failure
+                values[place], forgiven[place] = repaired, failure
     failures_forgiven = pd.array(forgiven, dtype=TEXT)
     unchanged = failures_forgiven.isna()
     return attempts.assign(
@@ -500,32 +491,25 @@ def repair_effect(
 ) -> pd.DataFrame:
     """Compute what the pass rates would be if formal errors were repaired.
 
+    In the ExtractBench paper 40 of 103 failures are trailing commas and truncated outputs (Table
+    7). A truncated output passes the fields before the cut.
+
     Parameters
     ----------
-    attempts : pandas.DataFrame
-        From `read_outputs`.
-    dataset : Dataset, str or path
-        Where schemas and gold come from; or what `load_dataset` takes.
+    attempts, dataset, judge, profile, n_jobs : optional
+        As in `baseline_tables`, which also computes the rates.
     failures : str or iterable of str, optional
         Failures to forgive, as in `forgive`; for example ``"trailing_comma"``.
-    judge, profile, n_jobs : optional
-        As in `evaluate_runs`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per run: the counts attempts, valid and forgiven, and the rates pass_rate,
-        pass_rate_repaired, gain (their difference) and ceiling, 0 to 1.
+        One row per run; see `EFFECT_COLUMNS`.
 
     Raises
     ------
     InputError
         A failure cannot be forgiven, or as for `baseline_tables`.
-
-    Notes
-    -----
-    Rates are those of `baseline_tables`. In the ExtractBench paper 40 of 103 failures are trailing
-    commas and truncated outputs (Table 7). A truncated output passes the fields before the cut.
 
     Examples
     --------

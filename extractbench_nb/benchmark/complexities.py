@@ -145,7 +145,7 @@ def _domain_row(schema: Any, group: pd.DataFrame) -> dict[str, Any]:
         "with_pdf": int(group["pages"].notna().sum()),
         "pages": int(group["pages"].sum()),
         "gold_values": int(group["gold_values"].sum()),
-        **{f"mean_{name}": group[name].mean() for name in _AVERAGED},
+        **{f"mean_{n}": group[n].mean() if group[n].notna().any() else None for n in _AVERAGED},
         "compression": read / gold if gold else None,
     }
 

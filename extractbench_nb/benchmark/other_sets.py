@@ -67,7 +67,7 @@ def load_docubench(folder: str | Path) -> Dataset:
             raise DatasetError(f"{label}: record {name!r} has no schema; expected {schema}")
         for file in (schema, label):
             _object(read_document(file, "JSON"), str(file))
-        texts = (read_text(file, "JSON") for file in (schema, label))
+        texts = read_text(schema, "JSON"), read_text(label, "JSON")
         documents[name] = _Document("docubench", name, *texts, root / "documents" / f"{name}.pdf")
     for system in list_folders(root / "results"):
         for file in list_files(system, ".json"):
@@ -170,7 +170,7 @@ def _object(value: Any, where: str) -> dict[str, Any]:
 
 def _field(record: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
     """Return a field of a record, or raise `DatasetError` that names both."""
-    expected = {str: "a text", dict: "a JSON object"}[kind]
+    expected = "a text" if kind is str else "a JSON object"
     if name not in record:
         raise DatasetError(f"{where}: no field {name!r}; expected {expected}")
     if not isinstance(record[name], kind):

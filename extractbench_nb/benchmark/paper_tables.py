@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from extractbench_nb.benchmark.baseline import BaselineTables
 from extractbench_nb.benchmark.domain_facts import facts_of
 from extractbench_nb.benchmark.layout import SPANS, caption_of, lay_out
 from extractbench_nb.benchmark.paper_cells import (
     CHECKS,
     DIFFERS,
+    DOMAIN_TABLES,
+    DOMAINS,
+    EQUAL,
     HEADER,
+    MODELS,
     NOT_REPRODUCIBLE,
+    OVERALL,
     PART,
     PRINTED,
     ROUNDING,
     STATUSES,
+    TOTAL,
     Cell,
     Cells,
     check_of,
@@ -25,12 +33,12 @@ from extractbench_nb.benchmark.paper_cells import (
     figures_of,
     status_of,
 )
-from extractbench_nb.benchmark.published import PARTS, Figure, part_name, rows_of
-from extractbench_nb.benchmark.recomputed import recompute
-from extractbench_nb.benchmark.run_comparison import RunTables, compare_with_runs
+from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, Figure, part_name, rows_of
+from extractbench_nb.benchmark.recomputed import divided, recompute
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs import Dataset
+from extractbench_nb.stats import Drawing, wilson_interval
 
 if TYPE_CHECKING:
     from extractbench_nb.support.publication import PaperStyler
@@ -53,6 +61,39 @@ COMPARE_COLUMNS = FrameSpec(
         Column("where", "string", "section, caption or footnote"),
     ),
 )
+
+#: Statuses beside `EQUAL` and `DIFFERS`: inside the run's interval, and without a figure of a run.
+WITHIN, NO_RUN = "within", "no run"
+RUN_COMPARISON_STATUSES = (EQUAL, WITHIN, DIFFERS, NO_RUN)
+
+RUN_COMPARISON_COLUMNS = FrameSpec(
+    "compare_runs",
+    "one row per printed figure of a model",
+    (
+        Column("table", "string", "5 or 7 to 13"),
+        Column("row", "string", "model or kind of failure, as printed"),
+        Column("column", "string", "what the figure is; in Table 7 the model"),
+        Column("run", "string", "run that the figure is compared with", "", True),
+        *PRINTED,
+        Column("found", "Float64", "the run's number", "", True),
+        Column("difference", "Float64", "found - published", "", True),
+        Column("low", "Float64", "lower end of the interval of found", "", True),
+        Column("high", "Float64", "upper end of the interval of found", "", True),
+        Column("unit", "string", "unit of the numbers"),
+        Column("status", "string", "result of the comparison", ", ".join(RUN_COMPARISON_STATUSES)),
+        Column("reason", "string", "known error of the printed figure", "", True),
+        Column("where", "string", "section or appendix"),
+    ),
+)
+
+#: Rows of Table 7, and the failures of `parse_output`.
+_FAILURES = {
+    "empty": "empty_response",
+    "trailing comma": "trailing_comma",
+    "page limit": "page_limit",
+    "truncated": "truncated_json",
+    "context length": "context_length",
+}
 
 
 def table(
@@ -109,7 +150,7 @@ def compare(
     n: int | str | None = None,
     *,
     dataset: Dataset | None = None,
-    runs: RunTables | None = None,
+    runs: BaselineTables | None = None,
     models: Mapping[str, str] | None = None,
     domains: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
@@ -164,7 +205,7 @@ def compare(
             raise InputError("runs= and dataset= are two comparisons; give one of them")
         if n is None:
             raise InputError("with runs=, name a table: 5 or 7 to 13")
-        return compare_with_runs(n, runs, models, domains)
+        return _compared_with_runs(n, runs, models, domains)
     if models is not None or domains is not None:
         raise InputError("models= and domains= say what runs stand for; give runs= too")
     facts = facts_of(dataset)
@@ -273,3 +314,136 @@ def _compared(figures: Iterable[Figure], cells: Cells) -> Iterator[dict[str, Any
         texts = {"status": status, "reason": reason or None, "source": cell.source or None}
         texts["check"] = check_of(figure, cell)
         yield compared_figure(figure, None if cell.is_printed else cell.value) | texts
+
+
+# --- your own runs --------------------------------------------------------------------------------
+
+
+def _compared_with_runs(
+    n: int | str,
+    runs: BaselineTables,
+    models: Mapping[str, str] | None = None,
+    domains: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Compare the figures of runs with those of a table; see `compare`."""
+    part = part_name(n)
+    if part not in ("5", *(str(n) for n in range(7, 14))):
+        raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
+    given: object = runs
+    if not isinstance(given, BaselineTables):
+        kind = type(given).__name__
+        raise InputError(f"runs is {kind}; expected what baseline_tables() returns")
+    names = list(dict.fromkeys(runs.results["run"]))
+    chosen = _run_of_model(part, [run for run in names if run != TOTAL], models)
+    if len(chosen) == len(names) - 1 == len(MODELS):
+        chosen[TOTAL] = TOTAL
+    schemas = _schema_of_domain(runs, domains) | {OVERALL: OVERALL}
+    results = {(row["run"], row["schema"]): row for row in runs.results.to_dict("records")}
+    by_table = {str(table): domain for domain, table in DOMAIN_TABLES.items()}
+    rows = []
+    for figure in rows_of(part):
+        if figure.row == HEADER:
+            continue
+        run = chosen.get(figure.column if part == "7" else figure.row)
+        value, low, high = None, None, None
+        if run is not None and part == "7":
+            value, low, high = _failed(figure.row, runs, run)
+        elif run is not None:
+            name, _, last = figure.column.rpartition(" ")
+            row = results.get((run, schemas.get(name or by_table.get(part, OVERALL))))
+            value, low, high = _of_results(row, last) if row else (None, None, None)
+        status = NO_RUN
+        if value is not None and figure.value is not None:
+            inside = low is not None and high is not None and low <= figure.value <= high
+            is_equal = status_of(figure, Cell(value, "")) == EQUAL
+            status = EQUAL if is_equal else WITHIN if inside else DIFFERS
+        domain = figure.column.removesuffix(" rate")
+        sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
+        reason = divided(domain) if sums_up else ""
+        texts = {"run": run, "status": status, "reason": reason or None}
+        rows.append(compared_figure(figure, value) | {"low": low, "high": high} | texts)
+    return RUN_COMPARISON_COLUMNS.from_records(rows)
+
+
+def _run_of_model(part: str, runs: list[str], models: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the run of each model, by default the one whose name is the model's.
+
+    Runs whose names end in ``structured`` are for Table 8, the others for all other tables.
+    """
+    letters = {re.sub(r"[\W_]+", "", model.casefold()): model for model in MODELS}
+    named = {}
+    for run in runs:
+        name = run.rpartition("/")[2].casefold().removesuffix("structured")
+        model = letters.get(re.sub(r"[\W_]+", "", name))
+        if model and run.casefold().endswith("structured") == (part == "8"):
+            named[run] = model
+    mode = " in structured mode" if part == "8" else ""
+    absent = f"no run is named as a model of the paper{mode}"
+    return _by_target("models", "run", named if models is None else models, runs, MODELS, absent)
+
+
+def _schema_of_domain(runs: BaselineTables, domains: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the schema of each domain, by default that with the released schema's folder."""
+    schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
+    if domains is None:
+        folders = {name: name.rpartition("/")[2] for name in schemas}
+        domains = {n: DOMAIN_OF_SCHEMA[f] for n, f in folders.items() if f in DOMAIN_OF_SCHEMA}
+    absent = "no schema of the runs is one of the paper's"
+    return _by_target("domains", "schema", domains, schemas, DOMAINS, absent)
+
+
+def _by_target(
+    argument: str,
+    kind: str,
+    targets: Mapping[str, str],
+    names: list[str],
+    allowed: tuple[str, ...],
+    absent: str,
+) -> dict[str, str]:
+    """Invert a mapping of runs to models, or of schemas to domains, and check it."""
+    usage = f"pass {argument}={{{kind}: {argument[:-1]}}}"
+    found: dict[str, str] = {}
+    for name, target in targets.items():
+        if name not in names:
+            raise InputError(f"{argument}: no {name!r}; {nearest(name, names)}")
+        if target not in allowed:
+            problem = f"{argument}[{name!r}]: no {target!r}; {nearest(target, allowed)}"
+            raise InputError(problem)
+        if target in found:
+            both = f"{found[target]!r} and {name!r}"
+            raise InputError(f"{kind}s {both} both stand for {target}; {usage} to choose one")
+        found[target] = name
+    if not found:
+        choices = f"{argument} are {', '.join(allowed)}"
+        raise InputError(f"{absent} ({', '.join(map(repr, names))}); {usage}, where {choices}")
+    return found
+
+
+def _failed(kind: str, runs: BaselineTables, run: str) -> tuple[float, float, float]:
+    """Return how many attempts of a run failed in one way, with its interval."""
+    whole: dict[Any, Any] = runs.of_schema(OVERALL).to_dict("index")[run]
+    documents = whole["documents"]
+    if kind == TOTAL:
+        low, high = (documents * (1 - whole[f"valid_{end}"]) for end in ("high", "low"))
+        return documents - whole["valid"], low, high
+    count = int(runs.failures[run].get(_FAILURES[kind], 0))
+    drawing = Drawing(runs.results.attrs["confidence"], 100, 0)
+    low, high, _ = wilson_interval(count / documents, documents, drawing)
+    return count, documents * (low or 0.0), documents * (high or 0.0)
+
+
+def _of_results(row: Mapping[Any, Any], figure: str) -> tuple[float | None, ...]:
+    """Return a figure of a run, with its interval."""
+    if figure in ("documents", "attempts", "fields"):
+        return row["fields" if figure == "fields" else "documents"], None, None
+    column, interval, factor, of_interval = {
+        "valid": ("valid", "valid", 1.0, row["documents"]),
+        "passed": ("passed", "pass_rate", 1.0, row["fields"]),
+        "rate": ("pass_rate", "pass_rate", 100.0, 100.0),
+        "accuracy": ("accuracy_valid", "accuracy", 100.0, 100.0),
+    }[figure]
+    numbers = (row[column], row[f"{interval}_low"], row[f"{interval}_high"])
+    factors = (factor, of_interval, of_interval)
+    return tuple(
+        None if pd.isna(x) else float(x * f) for x, f in zip(numbers, factors, strict=True)
+    )

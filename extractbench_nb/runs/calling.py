@@ -80,12 +80,14 @@ class Prompt:
             return _built_in(self.mode, folder)
         if isinstance(self.template, Path):
             return read_text(self.template, "prompt")
-        return self.template  # type: ignore[return-value] # check_template refuses others
+        return self.template or ""  # which check_template refuses
 
     @property
     def version(self) -> str:
         """Version of a built-in prompt, or ``custom-`` and the start of the SHA-256."""
-        return PAPER if self.template == PAPER else prompt_version(self.template and self.text)
+        if self.template == PAPER:
+            return PAPER
+        return prompt_version(None if self.template is None else self.text)
 
     def messages(
         self,

@@ -28,15 +28,16 @@ from extractbench_nb.benchmark.paper_cells import (
     status_of,
     tally,
 )
-from extractbench_nb.benchmark.paper_errata import (
+from extractbench_nb.benchmark.paper_tables import COMPARE_COLUMNS
+from extractbench_nb.benchmark.published import (
     ABOUT,
     CLAIM_COLUMNS,
     ERRATA_COLUMNS,
+    PARTS,
     SEVERITIES,
     VERDICTS,
+    Figure,
 )
-from extractbench_nb.benchmark.paper_tables import COMPARE_COLUMNS
-from extractbench_nb.benchmark.published import PARTS, Figure
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs.dataset import Dataset, load_dataset
 from tests.benchmark.test_published import figures
@@ -179,7 +180,7 @@ def test_structured_counts_give_every_printed_share_back() -> None:
     printed = benchmark.table(8, values="published")
     for model in MODELS:
         for domain in ("credit", "research", "sports"):
-            counted = tally("structured", models=(model,), domains=(domain,))
+            counted = tally(model, domain, "structured")
             share = round(100 * counted.passed / counted.fields, 1)
             assert share == printed.loc[model, f"{domain} rate"]
     assert benchmark.counts("structured")["valid"].dropna().eq(0).all()

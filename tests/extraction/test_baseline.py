@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import extractbench_nb as xb
 from extractbench_nb.benchmark.baseline import EFFECT_COLUMNS, TALLY_COLUMNS, BaselineTables
 from extractbench_nb.benchmark.paper_cells import MODELS
+from extractbench_nb.benchmark.paper_tables import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.benchmark.published import rows_of
-from extractbench_nb.benchmark.run_comparison import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.failures import rate_interval, valid_interval
 from extractbench_nb.stats.intervals import Drawing
