@@ -114,10 +114,7 @@ def complexity(
     if ds_or_schema is None:
         documents, schemas = shipped_statistics(), shipped_schemas()
     else:
-        sizes = [schema_complexity(ds_or_schema.schema(s)) for s in ds_or_schema.schemas["schema"]]
-        keys, depth = [size.keys for size in sizes], [size.depth for size in sizes]
-        documents = ds_or_schema.documents
-        schemas = ds_or_schema.schemas.assign(keys=keys, depth=depth)
+        documents, schemas = ds_or_schema.documents, schema_sizes(ds_or_schema)
     if by == "domain":
         frame = DOMAIN_COLUMNS.from_records(
             _domain_row(row, documents[documents["schema"] == row.schema])
@@ -134,6 +131,12 @@ def complexity(
         frame = frame.astype({"keys": "int64", "depth": "int64", "compression": "Float64"})
     frame.attrs["source"] = _SHIPPED if ds_or_schema is None else ds_or_schema.name
     return frame
+
+
+def schema_sizes(dataset: Dataset) -> pd.DataFrame:
+    """Return the schemas of a dataset with their keys and depth."""
+    sizes = [schema_complexity(dataset.schema(name)) for name in dataset.schemas["schema"]]
+    return pd.concat([dataset.schemas, pd.DataFrame(sizes)], axis=1)
 
 
 def _domain_row(schema: Any, group: pd.DataFrame) -> dict[str, Any]:

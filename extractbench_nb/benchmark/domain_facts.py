@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.benchmark.complexities import schema_complexity
+from extractbench_nb.benchmark.complexities import schema_sizes
 from extractbench_nb.benchmark.paper_cells import DOMAINS, SCHEMAS
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA
 from extractbench_nb.core import evaluate
@@ -160,8 +160,7 @@ def facts_of(dataset: Dataset | None = None) -> Facts:
             f"dataset {dataset.name!r} has the schemas {', '.join(sorted(schemas))}: the paper's "
             f"tables need those of the released one, {', '.join(sorted(expected))}"
         )
-    sizes = [{"schema": s, **schema_complexity(dataset.schema(s))._asdict()} for s in schemas]
-    return _joined(dataset.documents, pd.DataFrame(sizes), dataset)
+    return _joined(dataset.documents, schema_sizes(dataset), dataset)
 
 
 def _joined(documents: pd.DataFrame, sizes: pd.DataFrame, dataset: Dataset | None) -> Facts:

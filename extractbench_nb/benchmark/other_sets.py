@@ -33,14 +33,15 @@ class _Document(NamedTuple):
 
 
 def load_docubench(folder: str | Path) -> Dataset:
-    """Load DocuBench: 50 or more documents of many kinds, each with a schema of its own.
+    """Load DocuBench: documents of many kinds, each with a schema of its own.
 
     Parameters
     ----------
     folder : str or pathlib.Path
         A copy of the repository DocuPipe/DocuBench (labels and outputs are CC BY 4.0):
         ``schemas/{document}.json``, ``labels/{document}.json``, and where there are
-        ``results/{system}/{document}.json`` and ``documents/{document}.pdf``.
+        ``results/{system}/{document}.json``, an object with the output in ``data``, and
+        ``documents/{document}.pdf``.
 
     Returns
     -------
@@ -49,15 +50,8 @@ def load_docubench(folder: str | Path) -> Dataset:
 
     Raises
     ------
-    DatasetError
-        A file is missing or deviates from the format; the message names file and field.
-    InputError
-        A file is not JSON.
-
-    Notes
-    -----
-    A schema and a label are JSON objects. A result is an object whose field ``data`` holds the
-    output; its other fields (score, cost, time_sec, num_pages or status) are not used.
+    DatasetError, InputError
+        A file is missing, is not JSON or deviates; the message names file and field.
     """
     root = Path(folder)
     documents, outputs = {}, {}
@@ -90,28 +84,25 @@ def load_llamaindex(folder: str | Path, *, results: str | Path | None = None) ->
         A copy of the Hugging Face dataset llamaindex/ExtractBench (Apache 2.0): ``short.jsonl``,
         ``medium.jsonl`` and ``long.jsonl``, or some of them, and the PDFs in ``docs``.
     results : str or pathlib.Path, optional
-        A copy of llamaindex/ExtractBench-results, for the outputs of its systems:
-        ``results/{pipeline}/{split}.jsonl``.
+        A copy of llamaindex/ExtractBench-results: ``results/{pipeline}/{split}.jsonl``.
 
     Returns
     -------
     Dataset
-        A domain is a split; documents with equal schemas share one. Outputs are its ``runs``;
-        other readings that the set allows are its ``accepted``.
+        A domain is a split; documents with equal schemas share one. Results are its ``runs``; other
+        values that the evidence of a field accepts are its ``accepted``.
 
     Raises
     ------
     DatasetError
-        A row deviates from the format; the message names file, line, record and field.
+        A row deviates; the message names file, line, record and field.
 
     Notes
     -----
-    Fields of a row, after run-llama/ExtractBench, ``data/download.py``: ``id``
-    (``{split}/{document}``), ``pdf`` (a path below ``docs``), ``data_schema`` and
-    ``expected_output`` (JSON text of an object), and, if present, ``field_rules`` (JSON text: rules
-    by field path, or a list of them with ``field_path``; ``evidence`` lists accepted values). Of a
-    result: ``request.example_id`` (an ``id``) and ``output.extracted_data``. Its boxes, tags and
-    row identities are not used.
+    Fields after run-llama/ExtractBench, ``data/download.py``: ``id``, ``pdf``, ``data_schema`` and
+    ``expected_output`` (JSON text of an object), and, if present, ``field_rules`` (JSON text); of a
+    result ``request.example_id`` and ``output.extracted_data``. Boxes, tags and row identities are
+    not used.
     """
     root = Path(folder)
     documents: dict[str, _Document] = {}
