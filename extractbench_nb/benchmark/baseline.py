@@ -496,10 +496,12 @@ def repair_effect(
 
     Parameters
     ----------
-    attempts, dataset, judge, profile, n_jobs : optional
-        As in `baseline_tables`, which also computes the rates.
+    attempts, dataset : optional
+        As in `baseline_tables`, which computes the rates.
     failures : str or iterable of str, optional
         Failures to forgive, as in `forgive`; for example ``"trailing_comma"``.
+    judge, profile, n_jobs : optional
+        As in `evaluate_runs`.
 
     Returns
     -------

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.compat.structured import with_absolute_tolerances
-from extractbench_nb.core import Aligner, Evaluation, evaluate, evaluate_async
+from extractbench_nb.compat.structured import Evaluating
+from extractbench_nb.core import Aligner, Evaluation
 from extractbench_nb.core.text import Judge, choose_judge
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.cards import document_text
@@ -165,7 +165,7 @@ class EvaluationReport(Fields):
         return f"<div><strong>Report {name}</strong></div>{self.evaluation._repr_html_()}"
 
 
-class ReportBuilder:
+class ReportBuilder(Evaluating):
     """Evaluates one document under profile ``paper`` and makes a report.
 
     Parameters
@@ -202,8 +202,7 @@ class ReportBuilder:
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        schema = with_absolute_tolerances(json_schema)
-        return self.from_evaluation(evaluate(schema, gold_json, extracted_json, **self._options))
+        return self.from_evaluation(self._evaluation(json_schema, gold_json, extracted_json))
 
     async def build_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
@@ -220,14 +219,8 @@ class ReportBuilder:
         EvaluationReport
             The report.
         """
-        schema = with_absolute_tolerances(json_schema)
-        ev = await evaluate_async(schema, gold_json, extracted_json, **self._options)
+        ev = await self._evaluation_async(json_schema, gold_json, extracted_json)
         return self.from_evaluation(ev)
-
-    @property
-    def _options(self) -> dict[str, Any]:
-        c = self.config
-        return {"judge": c.judge, "alignment": c.alignment, "profile": "paper"}
 
     def from_evaluation(self, ev: Evaluation) -> EvaluationReport:
         """Report on an existing evaluation, under its own profile; nothing is evaluated again.
