@@ -242,9 +242,10 @@ class BaselineTables:
         return styled(table, f"runs-{digest.hexdigest()[:12]}")
 
     def _repr_html_(self) -> str:
-        """Return the form of Table 5 as HTML."""
+        """Return the form of Table 5 as HTML, with the judge if it is not the paper's."""
         html: str = self.style().to_html()
-        return html
+        is_offline = self.evaluations.meta.get("judge") == "offline"
+        return html + (f"<p>{JUDGED_OFFLINE}</p>" if is_offline else "")
 
     def __repr__(self) -> str:
         """Write validity and pass rate of each run, and what qualifies them."""
