@@ -136,14 +136,11 @@ class EvaluationReport(Fields):
         In [0, 1]: items of arrays count individually; every field counts once; share of the fields
         that pass.
     outcomes : dict
-        Counts over the evaluated fields: ``total_evaluated``, ``total_passed``, ``total_failed``,
-        ``pass_by_metric``, ``confusion``, ``llm_stats``, ``error_breakdown``.
+        Counts over the evaluated fields, such as ``total_evaluated`` and ``confusion``.
     field_outcomes : list of dict
         One per field and metric, with ``array_breakdown`` for an array.
-    schema_stats, gold_stats, extracted_stats, coverage : dict
-        Shape of the schema; values of either document; leaves that both have, or only one.
-    summary, arrays, warnings, rules, meta : object
-        The frames and the summary of the evaluation.
+    schema_stats, gold_stats, extracted_stats, coverage, summary, arrays, warnings, meta : object
+        Shape and coverage of the documents, and the evaluation's frames and summary.
     evaluation : Evaluation
         The evaluation behind the report; not in ``report.json``.
     """

@@ -90,10 +90,8 @@ class StructuredEvaluator(Evaluating):
         dict
             ``schema``, the parsed `Schema`, and ``results``: a `MetricResult` by path and metric
             id. Paths are ``$.properties.name``, of map entries
-            ``$.properties.m.additionalProperties.key``. A union whose branches disagree about
-            their metric has the path of the branch that was compared,
-            ``$.properties.u.anyOf[0]``. Details hold gold, extracted, reason and reasoning; those
-            of an array also its counts and items. A metric that failed has the key
+            ``$.properties.m.additionalProperties.key``, of a union whose branches disagree about
+            their metric ``$.properties.u.anyOf[0]``. A metric that failed has the key
             ``error_<metric>`` and score 0.
 
         Raises
