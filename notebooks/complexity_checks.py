@@ -1,7 +1,10 @@
 """Correlations, logistic fits and claims about complexity, for notebook 12.
 
 A factor has one value per domain, and there are five domains: p-values enumerate all 120 orders,
-and ranges leave out one domain at a time.
+and ranges leave out one domain at a time. ``document_outcomes.csv`` has one row per recorded output
+of a real model, with sizes and counts and no text: 22 of research papers (public repository
+``nicolasfwyss/extract-bench-experiments``, MIT), and 150 of six systems on 25 documents of
+DocuPipe/DocuBench (CC BY 4.0, DocuPipe), each with a schema of its own.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import permutations as orders
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -209,6 +213,88 @@ def permutations(name: str, *, ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
+# --- documents -------------------------------------------------------------------------------
+
+OUTCOMES_FILE = Path(__file__).parent / "document_outcomes.csv"
+PAPERS, DOCUBENCH = "research papers", "DocuBench"
+RESAMPLES, LEVEL = 2000, 0.95
+
+
+def measure_outputs(runs: str, docubench: str) -> pd.DataFrame:
+    """Evaluate the recorded outputs in two folders: what ``document_outcomes.csv`` holds."""
+    papers, other = xb.load_dataset("extractbench"), xb.benchmark.load_docubench(docubench)
+    pages = pd.read_json(Path(docubench) / "sources.json").set_index("doc_id")["pages"]
+    frames = []
+    for name, dataset, outputs in (
+        (PAPERS, papers, xb.runs.recorded_outputs(runs)),
+        (DOCUBENCH, other, other.runs),
+    ):
+        sizes = xb.benchmark.complexity(dataset).rename(columns={"gold_tokens": "tokens"})
+        sizes["pages"] = sizes["pages"].fillna(sizes["document"].map(pages))
+        valid = xb.read_outputs(outputs, dataset)[["run", "document", "valid"]]
+        evs = xb.evaluate_runs(outputs, dataset=dataset, profile="paper", progress=False)
+        counts = evs.summary[["run", "document", "passed", "evaluated"]]
+        rows = counts.merge(valid).merge(sizes[["document", *FACTORS]], on="document")
+        frames.append(rows.assign(set=name, valid=rows["valid"].astype(int)))
+    columns = ["set", "run", "document", *FACTORS, "valid", "passed", "evaluated"]
+    return pd.concat(frames, ignore_index=True)[columns]
+
+
+def documents() -> pd.DataFrame:
+    """Return one row per document: sizes, and its pass rate over all runs.
+
+    ``low`` to ``high`` is the 95 % interval of the mean over runs (Student's t, within 0 and 1).
+    """
+    outputs = pd.read_csv(OUTCOMES_FILE)
+    outputs["pass_rate"] = outputs["passed"] / outputs["evaluated"]
+    groups = outputs.groupby(["set", "document"], sort=False)
+    frame = (
+        groups[[*FACTORS]].first().join(groups.agg(runs=("run", "size"), valid=("valid", "mean")))
+    )
+    rates = groups["pass_rate"].agg(["mean", "sem"])
+    half = rates["sem"] * stats.t.ppf((1 + LEVEL) / 2, frame["runs"] - 1)
+    ends = {"low": rates["mean"] - half, "high": rates["mean"] + half}
+    bounded = {name: end.clip(0, 1) for name, end in ends.items()}
+    return frame.assign(pass_rate=rates["mean"], **bounded).reset_index()
+
+
+def document_correlations() -> pd.DataFrame:
+    """Correlate each factor with each outcome over documents, with Spearman's coefficient.
+
+    ``low`` to ``high`` is the 95 % percentile interval over 2,000 resamples of the documents. A
+    factor that is constant has no row; documents of unknown pages are left out for pages.
+    """
+    generator = np.random.default_rng(0)
+    rows = []
+    for (name, group), outcome, factor in product(
+        documents().groupby("set", sort=False), ("valid", "pass_rate"), FACTORS
+    ):
+        values, share = group[[factor, outcome]].dropna().to_numpy(float).T
+        if len(np.unique(values)) == 1:
+            continue
+        drawn = generator.integers(len(values), size=(RESAMPLES, len(values)))
+        resampled = spearman(values[drawn], share[drawn])
+        low, high = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        rows.append([name, outcome, factor, len(values), float(spearman(values, share)), low, high])
+    names = ["set", "outcome", "factor", "documents", "correlation", "low", "high"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def draw_documents(name: str, *, ax: Axes) -> None:
+    """Draw the pass rate of each document against a factor, with its interval over runs."""
+    for colour, (label, group) in zip((BLUE, VERMILLION), documents().groupby("set"), strict=True):
+        ends = 100 * group["low"], 100 * group["high"]
+        ax.vlines(group[name], *ends, color=colour, alpha=0.35, linewidth=1.5)
+        ax.scatter(group[name], 100 * group["pass_rate"], s=22, color=colour, label=label, zorder=3)
+    sizes = documents()[name].dropna()
+    ax.set_xscale("symlog", linthresh=1) if sizes.min() == 0 else ax.set_xscale("log")
+    ax.set(ylim=(-4, 104), xlabel=name.replace("_", " "), ylabel="passed fields (%)")
+    ax.set_xticks([sizes.min(), sizes.max()], [f"{sizes.min():,.0f}", f"{sizes.max():,.0f}"])
+    ax.set_xticks([], minor=True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=8)
+
+
 # --- the claims ------------------------------------------------------------------------------
 
 
@@ -339,6 +425,69 @@ def of_models() -> dict[str, str]:
         "credit-most-passed": _ranked(domains["passed"] / domains["fields"]),
         "sports-most-valid": _ranked(domains["valid"] / domains["documents"]),
         "research-most-varied": _ranked(spread),
+    }
+
+
+def of_structured() -> dict[str, str]:
+    """Return the evidence on the claims of section 4.3, about structured output."""
+    printed = xb.benchmark.compare("text").set_index("row")["published"]
+    cells_of = COUNTS.set_index(["model", "domain"])
+    cells_of["after"] = xb.benchmark.counts("structured").set_index(["model", "domain"])["passed"]
+    resumes = COUNTS.loc[COUNTS["domain"] == "resumes", ["valid", "documents"]].sum()
+    before, after = int(printed["s4.3-04"]), int(printed["s4.3-06"])
+    lost = int(printed["s4.3-12"])
+    accepted = cells_of.drop(index=["resumes", "10-K/Q"], level="domain")
+    by_model = accepted.groupby("model", sort=False)[["passed", "after"]].sum()
+    domains = cells_of.groupby("domain", sort=False)[["passed", "after", "fields"]].sum()
+    models = cells_of.groupby("model", sort=False)[["passed", "after", "fields"]].sum()
+    best = (models["passed"].idxmax(), models["after"].idxmax())
+    rates = [
+        models.loc[model, column] / models.loc[model, "fields"]
+        for model, column in zip(best, ("passed", "after"), strict=True)
+    ]
+    gpt_5 = cells_of.loc[("GPT-5", "credit")]
+    table = [[int(n), int(gpt_5["fields"] - n)] for n in gpt_5[["passed", "after"]]]
+    claude = cells_of[cells_of.index.get_level_values("model").str.startswith("Claude")]
+    of_claude = claude.groupby("domain", sort=False)["after"].sum()
+    tenk = COUNTS.loc[COUNTS["domain"] == "10-K/Q", ["valid", "documents"]].sum()
+    schemas = TABLE[["keys", "depth"]].astype(int)
+
+    def changes(domain: str) -> str:
+        of_domain = cells_of.xs(domain, level="domain")
+        able = of_domain[of_domain["after"] > 0]  # the schema or the document was rejected
+        return ", ".join(f"{m} {n:+d}" for m, n in (able["after"] - able["passed"]).items())
+
+    return {
+        "structured-fewer-valid": f"valid {before} to {after} of {int(printed['s4.3-02'])}, "
+        f"p = {stats.fisher_exact([[before, 210 - before], [after, 210 - after]]).pvalue:.3f}; "
+        f"resumes {resumes['valid']} to {lost}, all others {before - resumes['valid']} to "
+        f"{after - lost}",
+        "structured-lower-best": f"{best[0]} {rates[0]:.1%} to {best[1]} {rates[1]:.1%}; without "
+        f"resumes {by_model.loc[best[0], 'passed']} to {by_model.loc[best[1], 'after']} fields",
+        "structured-lower-accuracy": f"passed fields of accepted schemas "
+        f"{by_model['passed'].sum()} to {by_model['after'].sum()}; "
+        + ", ".join(f"{m} {n:+d}" for m, n in (by_model["after"] - by_model["passed"]).items()),
+        "structured-gpt-5-credit": f"GPT-5 on credit {table[0][0]} to {table[1][0]} of "
+        f"{gpt_5['fields']}, p = {stats.fisher_exact(table).pvalue:.3f}",
+        "structured-long-most": f"research {changes('research')}; credit {changes('credit')}",
+        "structured-resumes-rejected": f"resumes: valid {resumes['valid']} to {lost} of "
+        f"{resumes['documents']}",
+        "structured-claude-sports": "passed fields of the Claude models: "
+        + ", ".join(f"{d} {n}" for d, n in of_claude.items()),
+        "structured-credit-strongest": _ranked(domains["after"] / domains["fields"]),
+        "structured-credit-comparable": f"credit {domains.loc['credit', 'passed']} to "
+        f"{domains.loc['credit', 'after']} of {domains.loc['credit', 'fields']}; without GPT-5 "
+        f"{domains.loc['credit', 'passed'] - table[0][0]} to "
+        f"{domains.loc['credit', 'after'] - table[1][0]}",
+        "structured-10-k-capability": f"10-K/Q: valid {tenk['valid']} to "
+        f"{int(printed['s4.3-22'])} of {tenk['documents']}",
+        "structured-grammar-size": "keys and depth, accepted: "
+        + ", ".join(
+            f"{d} {schemas.loc[d, 'keys']} and {schemas.loc[d, 'depth']}"
+            for d in ("sports", "credit", "research")
+        )
+        + "; rejected: resumes "
+        f"{schemas.loc['resumes', 'keys']} and {schemas.loc['resumes', 'depth']}",
     }
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from extractbench_nb.benchmark.complexities import complexity
+from extractbench_nb.benchmark.complexities import schema_complexity
+from extractbench_nb.benchmark.layout import Head, filled
+from extractbench_nb.benchmark.paper_cells import HEADER, OVERALL, TOTAL
 from extractbench_nb.core import Aligner, Profile
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb.core.text import Judge
@@ -26,14 +28,16 @@ from extractbench_nb.runs import (
 )
 from extractbench_nb.stats import Drawing, failure_modes, rate_interval, valid_interval
 from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.support.wording import plural
 
 if TYPE_CHECKING:
     from extractbench_nb.benchmark.publication import PaperStyler, Texts
 
 _NONE = "—"
-
-#: Names of the sums over all runs, and over all schemas.
-TOTAL, OVERALL = "total", "overall"
+#: What the numbers of runs must not be compared with silently.
+JUDGED_OFFLINE = (
+    'offline judge; the paper used Gemini 2.5 Flash: judge="gemini/gemini-2.5-flash" switches to it'
+)
 
 #: The released dataset's schemas in the order of Table 5: heading, folder, number of their table.
 _PUBLISHED = (
@@ -44,10 +48,6 @@ _PUBLISHED = (
     ("SEC 10-K/Q", "10kq", "9"),
 )
 
-#: Formats of cells, filled from a row of the results.
-_VALID, _PASSED, _RATE = "{valid}/{documents}", "{passed}/{fields} ({pass_rate})", "{pass_rate}"
-_ACCURACY = "{accuracy_valid}"
-
 
 def _columns(results: pd.DataFrame, part: str) -> list[tuple[str, str, str, str]]:
     """List the columns of a table as the paper has them: heading, schema, text, ranking rate."""
@@ -56,63 +56,63 @@ def _columns(results: pd.DataFrame, part: str) -> list[tuple[str, str, str, str]
     rank = {folder: i for i, folder in enumerate(headings)}
     schemas = sorted(folders, key=lambda name: rank.get(folders[name], len(rank)))
     titles = {name: headings.get(folders[name], name) for name in schemas}
+    valid, passed = "{valid}/{documents}", "{passed}/{fields} ({pass_rate})"
     if part == "8":
-        rates = [(titles[name], name, _RATE, "pass_rate") for name in schemas]
-        return [*rates, ("Overall", OVERALL, _RATE, "pass_rate")]
+        named = [(title, name) for name, title in titles.items()] + [("Overall", OVERALL)]
+        return [(title, name, "{pass_rate}", "pass_rate") for title, name in named]
     if part != "5":
         schema = _schema(part, folders)
-        return [("Valid", schema, _VALID, ""), ("Pass Rate", schema, _PASSED, "pass_rate")]
-    columns = [("Valid JSON", OVERALL, _VALID, "valid_rate")]
-    for name in schemas:
+        return [("Valid", schema, valid, ""), ("Pass Rate", schema, passed, "pass_rate")]
+    columns = [("Valid JSON", OVERALL, valid, "valid_rate")]
+    for name, title in titles.items():
         rows = results[(results["schema"] == name) & (results["run"] != TOTAL)]
         keys = int(rows["fields"].iloc[0]) // int(rows["documents"].iloc[0])
-        heading = f"{titles[name]} ({int(rows['documents'].max())}docs: {keys}keys)"
-        columns.append((heading, name, _PASSED, "pass_rate"))
-    return [
-        *columns,
-        ("Overall Pass Rate", OVERALL, _PASSED, "pass_rate"),
-        ("Acc Valid", OVERALL, _ACCURACY, "accuracy_valid"),
-    ]
+        heading = f"{title} ({int(rows['documents'].max())}docs: {keys}keys)"
+        columns.append((heading, name, passed, "pass_rate"))
+    columns.append(("Overall Pass Rate", OVERALL, passed, "pass_rate"))
+    return [*columns, ("Acc Valid", OVERALL, "{accuracy_valid}", "accuracy_valid")]
 
 
 def _schema(part: str, folders: Mapping[str, str]) -> str:
     """Find the schema of a table by the paper's number, its name or its folder."""
-    names = {table: folder for _, folder, table in _PUBLISHED}
-    wanted = names.get(part, part)
-    used = list(folders.values())
-    known = {folder: name for name, folder in folders.items() if used.count(folder) == 1}
-    known |= {name: name for name in folders}
-    if wanted not in known:
+    numbers = {table: folder for _, folder, table in _PUBLISHED}
+    wanted, used = numbers.get(part, part), list(folders.values())
+    names = {folder: name for name, folder in folders.items() if used.count(folder) == 1}
+    names |= {name: name for name in folders}
+    if wanted not in names:
         problem = f"no table {part!r} of runs; there are 5, 7, 8 and one per schema"
-        if part in names:
+        if part in numbers:
             problem = f"table {part} is of the schema {wanted!r}, which the runs do not have"
-        raise InputError(f"{problem}: {nearest(wanted, known)}")
-    return known[wanted]
+        raise InputError(f"{problem}: {nearest(wanted, names)}")
+    return names[wanted]
 
 
 def _laid_out(results: pd.DataFrame, part: str) -> Texts:
-    """Write one row per run; mark the best share of each column if above 0, and rates of 0."""
-    rows: dict[str, list[str]] = {run: [] for run in results["run"]}
-    best: set[tuple[str, str]] = set()
-    failed: set[tuple[str, str]] = set()
-    columns = _columns(results, part)
-    for heading, schema, text, rate in columns:
-        of_schema = results[results["schema"] == schema].set_index("run")
-        for run, cells in rows.items():
-            written = _NONE
-            if run in of_schema.index:
-                row = of_schema.loc[run]
-                rates = {n: _percent(row[n], _NONE) for n in ("pass_rate", "accuracy_valid")}
-                written = text.format_map({**row, **rates})
-            cells.append(written)
-        if not rate:
-            continue
-        shares = of_schema[rate].dropna()
-        positive = shares[(shares > 0) & (shares.index != TOTAL)]
-        best |= {(run, heading) for run in positive.index[positive == positive.max()]}
-        if rate == "pass_rate":
-            failed |= {(run, heading) for run in shares.index[shares == 0]}
-    return [heading for heading, *_ in columns], rows, best, failed
+    """Write one row per run; a run without documents of a schema has a dash there."""
+    columns, heads = _columns(results, part), []
+    for place, (heading, _, template, ranked) in enumerate(columns):
+        numbered = template.replace("{", f"{{{place} ")
+        heads.append(Head(heading, numbered, f"{place} {ranked}" if ranked else ""))
+    rows = {(row["run"], row["schema"]): row for row in results.to_dict("records")}
+
+    def value(run: str, name: str) -> Any:
+        place, _, column = name.partition(" ")
+        row = rows.get((run, columns[int(place)][1]), {})
+        return None if pd.isna(row.get(column)) else row[column]
+
+    def text(run: str, name: str) -> str:
+        if run == HEADER:  # braces in the name of a schema
+            return f"{{{name}}}"
+        number = value(run, name)
+        if number is None:
+            return _NONE
+        return f"{number:.1%}" if isinstance(number, float) else str(number)
+
+    runs = {run: run for run in results["run"]}
+    table = filled(heads, runs, text, value, is_red=lambda name: name.endswith("pass_rate"))
+    for cells in table[1].values():
+        cells[:] = [cell if cell.strip("—/ ()") else _NONE for cell in cells]
+    return table
 
 
 TALLY_COLUMNS = FrameSpec(
@@ -173,8 +173,8 @@ class BaselineTables:
     evaluations : Evaluations
         The evaluations of the outputs.
     unanswered : int
-        Number of attempts that failed for a transient reason, not because of the model: rate
-        limits, timeouts, errors of the server, the connection or the key.
+        Attempts that failed for a transient reason (rate limits, timeouts, errors of the server,
+        the connection or the key), not because of the model.
     """
 
     results: pd.DataFrame
@@ -188,11 +188,9 @@ class BaselineTables:
         """One row per run, with validity, pass rates and accuracy, in the form of Table 5."""
         rows = self.results
         rates = rows.pivot_table(index="run", columns="schema", values="pass_rate", sort=False)
-        overall = rows[rows["schema"] == OVERALL].set_index("run")
-        table = rates.reindex(index=overall.index)
-        table.insert(0, "valid", overall["valid"])
-        table.insert(1, "attempts", overall["documents"])
-        table["accuracy_valid"] = overall["accuracy_valid"]
+        overall = self.of_schema(OVERALL).rename(columns={"documents": "attempts"})
+        counts = overall[["valid", "attempts"]]
+        table = pd.concat([counts, rates.reindex(overall.index), overall["accuracy_valid"]], axis=1)
         return table.rename_axis(columns=None)
 
     def of_schema(self, name: str) -> pd.DataFrame:
@@ -201,23 +199,17 @@ class BaselineTables:
         Parameters
         ----------
         name : str
-            A schema of the dataset, or ``overall``.
+            A schema of the dataset, or ``overall``. An unknown one is an `InputError`.
 
         Returns
         -------
         pandas.DataFrame
-            One row per run, which is the index: documents, valid, passed, fields, pass_rate and the
-            other columns of `results`.
-
-        Raises
-        ------
-        InputError
-            No output is of that schema.
+            One row per run, which is the index, with the other columns of `results`.
         """
         rows = self.results[self.results["schema"] == name]
         if rows.empty:
-            known = dict.fromkeys(self.results["schema"])
-            raise InputError(f"unknown schema {name!r}; {nearest(name, known)}")
+            schemas = dict.fromkeys(self.results["schema"])
+            raise InputError(f"unknown schema {name!r}; {nearest(name, schemas)}")
         return rows.drop(columns="schema").set_index("run")
 
     def style(self, n: int | str = 5) -> PaperStyler:
@@ -226,19 +218,15 @@ class BaselineTables:
         Parameters
         ----------
         n : int or str, optional
-            5: valid outputs, pass rates by schema, accuracy. 7: failures. 8: pass rates only.
-            The name of a schema, or 9 to 13 for the paper's five: valid outputs and pass rate.
+            5: valid outputs, pass rates by schema, accuracy. 7: failures. 8: pass rates only. The
+            name of a schema, or 9 to 13 for the paper's five: valid outputs and pass rate. Another
+            table is an `InputError`.
 
         Returns
         -------
         PaperStyler
             A pandas Styler; also with ``.to_latex()`` and ``.to_markdown()``. The best run of a
             column is bold; rates are red if no field passed.
-
-        Raises
-        ------
-        InputError
-            There is no such table or schema.
         """
         needs("jinja2", "notebook")
         from extractbench_nb.benchmark.publication import styled
@@ -254,28 +242,31 @@ class BaselineTables:
         return styled(table, f"runs-{digest.hexdigest()[:12]}")
 
     def _repr_html_(self) -> str:
-        """Return the form of Table 5 as HTML."""
+        """Return the form of Table 5 as HTML, with the judge if it is not the paper's."""
         html: str = self.style().to_html()
-        return html
+        is_offline = self.evaluations.meta.get("judge") == "offline"
+        return html + (f"<p>{JUDGED_OFFLINE}</p>" if is_offline else "")
 
     def __repr__(self) -> str:
-        """Write the table with its rates as percentages."""
-        overall = self.results[self.results["schema"] == OVERALL]
-        lines = [
-            f"  {row['run']}: {row['valid']} of {row['documents']} valid, "
+        """Write validity and pass rate of each run, and what qualifies them."""
+        overall = self.of_schema(OVERALL)
+        runs = overall.drop(index=TOTAL)
+        lines = [f"BaselineTables of {plural(len(runs), 'run')}"]
+        lines += [
+            f"  {run}: {row['valid']} of {row['documents']} valid, "
             f"pass rate {_percent(row['pass_rate'])} (at most {_percent(row['ceiling'])})"
-            for row in overall.to_dict("records")
+            for run, row in overall.to_dict("index").items()
         ]
-        documents = overall.loc[overall["run"] != TOTAL, "documents"]
-        if documents.min() < documents.max():
+        if runs["documents"].min() < runs["documents"].max():
             lines.append("  the runs have different numbers of documents: see run.unasked")
         if self.unanswered:
             lines.append(
                 f"  {self.unanswered} without an answer for a transient reason, counted as failures"
                 ": resume their runs"
             )
-        runs = f"{len(documents)} run" + ("s" if len(documents) > 1 else "")
-        return "\n".join([f"BaselineTables of {runs}", *lines])
+        if self.evaluations.meta.get("judge") == "offline":
+            lines.append(f"  {JUDGED_OFFLINE}")
+        return "\n".join(lines)
 
 
 def baseline_tables(  # noqa: PLR0913 - options by name
@@ -296,14 +287,8 @@ def baseline_tables(  # noqa: PLR0913 - options by name
         From `read_outputs`.
     dataset : Dataset, str or path
         Where schemas and gold come from; or what `load_dataset` takes.
-    judge : str or Judge, optional
-        As in `evaluate_runs`.
-    alignment : str or callable, optional
-        As in `evaluate_runs`.
-    profile : str or Profile, optional
-        As in `evaluate_runs`.
-    n_jobs : int, optional
-        As in `evaluate_runs`.
+    judge, alignment, profile, n_jobs : optional
+        As in `evaluate_runs`. The paper's judge was Gemini 2.5 Flash; the offline judge is ours.
     confidence : float, optional
         Confidence level of the intervals, between 0 and 1.
 
@@ -324,15 +309,13 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     -----
     The pass rate is that of Table 5: passed fields / (documents x keys of their schema); invalid
     outputs pass none. A schema has more keys than scored fields (an array is one field), so that
-    even gold does not reach 1; ``ceiling`` is the rate of gold. ``accuracy_valid`` is passed /
-    scored fields of the valid outputs, which are a biased sample (section 4.1 of the ExtractBench
-    paper).
+    ``ceiling``, the rate of gold, is below 1. ``accuracy_valid`` is passed / scored fields of the
+    valid outputs, a biased sample (section 4.1 of the ExtractBench paper).
 
-    Intervals are Wilson's, over documents. The sample size is the number of documents for
-    ``valid_rate``, and for the other rates an effective number, from the variance between the
-    documents of each schema (Korn and Graubard, 1998). In simulations with 2 to 30 documents per
-    schema, 95 % intervals contained the true rate in at least 92 % of cases. They do not include
-    the variation between answers of the same model.
+    Intervals are Wilson's, over documents: of their number for ``valid_rate``, else of an effective
+    number from the variance between the documents of each schema (Korn and Graubard, 1998). In
+    simulations with 2 to 30 documents per schema, 95 % intervals contained the true rate in at
+    least 92 % of cases. They leave out the variation between answers of the same model.
 
     Examples
     --------
@@ -348,7 +331,7 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     refuse_missing(attempts, _NEEDED, "attempts")
     if attempts.empty:
         raise InputError("attempts has no rows")
-    for name in ("run", "document", "schema", "valid"):
+    for name in _NEEDED[:4]:
         if attempts[name].isna().any():
             raise InputError(f"attempts: column {name!r} is missing in some rows")
     for name, reserved in (("run", TOTAL), ("schema", OVERALL)):
@@ -359,15 +342,9 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     failures = failure_modes(attempts)
     dataset = documents_of(dataset)
     drawing = Drawing(confidence, 100, 0)
-    evs = evaluate_runs(
-        predictions(attempts),
-        dataset=dataset,
-        judge=judge,
-        alignment=alignment,
-        profile=profile,
-        n_jobs=n_jobs,
-        progress=False,
-    )
+    options: dict[str, Any] = {"judge": judge, "alignment": alignment, "profile": profile}
+    options |= {"dataset": dataset, "n_jobs": n_jobs, "progress": False}
+    evs = evaluate_runs(predictions(attempts), **options)
     passing = attempts["failure"].isin(PASSING)  # a later request may be answered
     if "message" in attempts.columns:
         reasons = attempts["message"].astype("string").str.partition(": ")[0]
@@ -378,40 +355,45 @@ def baseline_tables(  # noqa: PLR0913 - options by name
 
 def _counts(attempts: pd.DataFrame, evs: Evaluations, dataset: Documents) -> pd.DataFrame:
     """Count passed and scored fields: one row per attempt."""
-    names = attempts["schema"].dropna().unique()
-    keys = {name: int(complexity(dataset.schema(name))["keys"].iloc[0]) for name in names}
+    keys = {n: schema_complexity(dataset.schema(n)).keys for n in attempts["schema"].unique()}
     labels = attempts[["run", "document", "schema", "valid"]]
-    scored = evs.summary[["run", "document", "passed", "evaluated"]].astype(
-        {"passed": "int64", "evaluated": "int64"}
-    )
+    scored = evs.summary[["run", "document", "passed", "evaluated"]]
     rows = labels.merge(scored, on=["run", "document"], how="left", validate="one_to_one")
-    valid = rows["valid"].astype("int64")
-    rows = rows.assign(
-        valid=valid,
-        passed=rows["passed"] * valid,
-        fields=rows["schema"].map(keys),
-        evaluated_valid=rows["evaluated"] * valid,
+    valid, evaluated = rows["valid"].astype("int64"), rows["evaluated"].astype("int64")
+    return TALLY_COLUMNS.from_records(
+        rows.assign(
+            valid=valid,
+            passed=rows["passed"].astype("int64") * valid,
+            fields=rows["schema"].map(keys),
+            evaluated=evaluated,
+            evaluated_valid=evaluated * valid,
+        )
     )
-    return TALLY_COLUMNS.from_records(rows)
 
 
 def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
     """Sum up the attempts of each run and schema, of each run, and of all."""
-    results = []
+    records = []
     for run, rows in [*counts.groupby("run", sort=False), (TOTAL, counts)]:
         for schema, part in [*rows.groupby("schema", sort=False), (OVERALL, rows)]:
-            sums = {name: int(part[name].sum()) for name in _SUMS}
-            fields, scored, passed = (sums[n] for n in ("fields", "evaluated_valid", "passed"))
-            valid = valid_interval(part, drawing)
-            rate = rate_interval(part, ("passed", "fields", "evaluated"), drawing)
-            columns = ("passed", "evaluated_valid", "evaluated_valid")
-            accuracy = rate_interval(part, columns, drawing)
-            share = _share(sums["evaluated"], fields)
-            row = [run, schema, len(part), sums["valid"], sums["valid"] / len(part), *valid[:2]]
-            row += [passed, fields, _share(passed, fields), *rate[:2], share]
-            row += [scored, _share(passed, scored), *accuracy[:2]]
-            results.append(row)
-    frame = BASELINE_COLUMNS.from_rows(results)
+            record = part[list(_SUMS)].sum().astype(int).to_dict()
+            fields, scored, passed = (record[n] for n in ("fields", "evaluated_valid", "passed"))
+            ratios = {
+                "valid_rate": _share(record["valid"], len(part)),
+                "pass_rate": _share(passed, fields),
+                "ceiling": _share(record["evaluated"], fields),
+                "accuracy_valid": _share(passed, scored),
+            }
+            of_scored = ("passed", "evaluated_valid", "evaluated_valid")
+            for name, interval in (
+                ("valid", valid_interval(part, drawing)),
+                ("pass_rate", rate_interval(part, ("passed", "fields", "evaluated"), drawing)),
+                ("accuracy", rate_interval(part, of_scored, drawing)),
+            ):
+                ratios[f"{name}_low"], ratios[f"{name}_high"] = interval[:2]
+            ids = {"run": run, "schema": schema, "documents": len(part)}
+            records.append(ids | record | ratios)
+    frame = BASELINE_COLUMNS.from_records(records)
     frame.attrs["confidence"] = drawing.confidence
     return frame
 
@@ -459,10 +441,9 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     Returns
     -------
     pandas.DataFrame
-        A copy, one row per attempt. For a forgiven output ``valid`` is True, ``failure`` is
-        ``none``, ``value`` is the result of `repair_output`, whether or not it fits the schema, and
-        the new column ``forgiven`` holds its failure. Outputs that cannot be repaired are
-        unchanged.
+        A copy. For a forgiven output ``valid`` is True, ``failure`` is ``none``, ``value`` is the
+        result of `repair_output`, whether or not it fits the schema, and the new column
+        ``forgiven`` holds its failure. Outputs that cannot be repaired are unchanged.
 
     Raises
     ------
@@ -483,14 +464,13 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     for name in chosen:
         if name not in _FORGIVABLE:
             raise InputError(f"failures: {name!r} cannot be forgiven; {nearest(name, _FORGIVABLE)}")
-    values, forgiven = [], []
-    columns = (attempts[name] for name in ("failure", "parses", "raw", "value"))
-    for failure, parses, raw, value in zip(*columns, strict=True):
-        repaired = None
+    values, forgiven = list(attempts["value"]), list[str | None]([None] * len(attempts))
+    columns = (attempts[name] for name in ("failure", "parses", "raw"))
+    for place, (failure, parses, raw) in enumerate(zip(*columns, strict=True)):
         if failure in chosen:
-            repaired = value if parses else repair_output(raw).value
-        values.append(value if repaired is None else repaired)
-        forgiven.append(None if repaired is None else failure)
+            repaired = values[place] if parses else repair_output(raw).value
+            if repaired is not None:
+                values[place], forgiven[place] = repaired, failure
     failures_forgiven = pd.array(forgiven, dtype=TEXT)
     unchanged = failures_forgiven.isna()
     return attempts.assign(
@@ -512,36 +492,27 @@ def repair_effect(
 ) -> pd.DataFrame:
     """Compute what the pass rates would be if formal errors were repaired.
 
+    In the ExtractBench paper 40 of 103 failures are trailing commas and truncated outputs (Table
+    7). A truncated output passes the fields before the cut.
+
     Parameters
     ----------
-    attempts : pandas.DataFrame
-        From `read_outputs`.
-    dataset : Dataset, str or path
-        Where schemas and gold come from; or what `load_dataset` takes.
+    attempts, dataset : optional
+        As in `baseline_tables`, which computes the rates.
     failures : str or iterable of str, optional
         Failures to forgive, as in `forgive`; for example ``"trailing_comma"``.
-    judge : str or Judge, optional
-        As in `evaluate_runs`.
-    profile : str or Profile, optional
-        As in `evaluate_runs`.
-    n_jobs : int, optional
+    judge, profile, n_jobs : optional
         As in `evaluate_runs`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per run: the counts attempts, valid and forgiven, and the rates pass_rate,
-        pass_rate_repaired, gain (their difference) and ceiling, 0 to 1.
+        One row per run; see `EFFECT_COLUMNS`.
 
     Raises
     ------
     InputError
         A failure cannot be forgiven, or as for `baseline_tables`.
-
-    Notes
-    -----
-    Rates are those of `baseline_tables`. In the ExtractBench paper 40 of 103 failures are trailing
-    commas and truncated outputs (Table 7). A truncated output passes the fields before the cut.
 
     Examples
     --------

@@ -74,31 +74,27 @@ def complexity(
         A dataset, or a schema as `parse_schema` takes it. By default the released ExtractBench
         dataset, from shipped statistics: the dataset itself is not needed.
     by : {"document", "domain"}, optional
-        One row per document, or one row per schema of the dataset (the paper's domains). A single
-        schema is always one row.
+        One row per document, or one row per schema of the dataset (the paper's domains).
 
     Returns
     -------
     pandas.DataFrame
-        For a dataset the columns of `COMPLEXITY_COLUMNS` or `DOMAIN_COLUMNS`, for a schema keys and
-        depth. ``attrs["source"]`` names what was measured: ``"shipped statistics"``, the dataset's
-        name or ``"schema"``. Tokens are GPT-2 tokens; a PDF of scanned pages has none. Figures of a
-        missing or broken file are NA, and not part of totals and averages.
+        For a dataset the columns of `COMPLEXITY_COLUMNS` or `DOMAIN_COLUMNS`, for a schema one row
+        with keys and depth. ``attrs["source"]`` names what was measured. Tokens are GPT-2 tokens.
+        Figures of a missing or broken file, and tokens of a PDF without text, are NA and not part
+        of totals and averages.
 
     Raises
     ------
     InputError
         If `by` is neither ``"document"`` nor ``"domain"``.
-    DatasetError
-        If a schema file of the dataset cannot be read.
-    SchemaError
-        If a schema cannot be used.
+    DatasetError, SchemaError
+        If a schema cannot be read or used.
 
     Notes
     -----
     Tables 1, 2 and 6 and Figure 2 of the ExtractBench paper. Its column `Fields` has no definition:
-    here it counts leaf values outside arrays, and none of 20 definitions that were tried gives more
-    than two of the five published averages.
+    here it counts leaf values outside arrays.
 
     Examples
     --------
@@ -118,12 +114,9 @@ def complexity(
     if ds_or_schema is None:
         documents, schemas = shipped_statistics(), shipped_schemas()
     else:
-        sizes = [schema_complexity(ds_or_schema.schema(s)) for s in ds_or_schema.schemas["schema"]]
-        keys, depth = [size.keys for size in sizes], [size.depth for size in sizes]
-        documents = ds_or_schema.documents
-        schemas = ds_or_schema.schemas.assign(keys=keys, depth=depth)
+        documents, schemas = ds_or_schema.documents, schema_sizes(ds_or_schema)
     if by == "domain":
-        frame = DOMAIN_COLUMNS.from_rows(
+        frame = DOMAIN_COLUMNS.from_records(
             _domain_row(row, documents[documents["schema"] == row.schema])
             for row in schemas.itertuples(index=False)
         )
@@ -140,17 +133,24 @@ def complexity(
     return frame
 
 
-def _domain_row(schema: Any, group: pd.DataFrame) -> tuple[Any, ...]:
-    averaged = (group[name].dropna() for name in _AVERAGED)
-    means = (int(values.sum()) / len(values) if len(values) else None for values in averaged)
+def schema_sizes(dataset: Dataset) -> pd.DataFrame:
+    """Return the schemas of a dataset with their keys and depth."""
+    sizes = [schema_complexity(dataset.schema(name)) for name in dataset.schemas["schema"]]
+    return pd.concat([dataset.schemas, pd.DataFrame(sizes)], axis=1)
+
+
+def _domain_row(schema: Any, group: pd.DataFrame) -> dict[str, Any]:
     both = group.dropna(subset=["pdf_tokens", "gold_tokens"])
-    gold_tokens = int(both["gold_tokens"].sum())
-    return (
-        *(schema.domain, schema.schema, len(group), int(group["pages"].notna().sum())),
-        *(schema.keys, schema.depth, int(group["pages"].sum()), int(group["gold_values"].sum())),
-        *means,
-        int(both["pdf_tokens"].sum()) / gold_tokens if gold_tokens else None,
-    )
+    read, gold = int(both["pdf_tokens"].sum()), int(both["gold_tokens"].sum())
+    return {
+        **schema._asdict(),
+        "documents": len(group),
+        "with_pdf": int(group["pages"].notna().sum()),
+        "pages": int(group["pages"].sum()),
+        "gold_values": int(group["gold_values"].sum()),
+        **{f"mean_{n}": group[n].mean() if group[n].notna().any() else None for n in _AVERAGED},
+        "compression": read / gold if gold else None,
+    }
 
 
 # --- keys and depth -------------------------------------------------------------------------------
@@ -192,8 +192,5 @@ def keys_of(node: Node, counted: Mapping[int, int]) -> int:
     if node.recursive and not below:  # not unfolded again
         return 0
     keys = max(below, default=0) if node.kind == "union" else sum(below)
-    return keys or int(node.config is not None or node.kind in _SCORED_WITHOUT_CONFIG)
-
-
-#: Values of any type are scored by the type they have.
-_SCORED_WITHOUT_CONFIG = ("any",)
+    # values of any type are scored by the type they have
+    return keys or int(node.config is not None or node.kind == "any")

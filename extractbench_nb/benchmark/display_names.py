@@ -20,28 +20,11 @@ SCHEMA_NAMES: Mapping[str, str] = {
 _AS_IS = frozenset(("run", "model", "document", "field", "path", "metric", "profile", "corruption"))
 
 
-#: Parts of model ids that are names; others, such as `preview`, are written as they are.
-_PARTS = frozenset(("gemini", "claude", "flash", "pro", "opus", "sonnet", "haiku", "llama", "qwen"))
-
-
-def model_name(model: str) -> str:
-    """Return the name that people read for a provider's model id, as the paper writes names.
-
-    Examples
-    --------
-    >>> [model_name(id_) for id_ in ("openai/gpt-5.2", "google/gemini-3-flash", "claude-opus-4.5")]
-    ['GPT-5.2', 'Gemini 3 Flash', 'Claude Opus 4.5']
-    """
-    parts = [p.capitalize() if p in _PARTS else p for p in model.rpartition("/")[2].split("-")]
-    return " ".join(parts).replace("gpt ", "GPT-")
-
-
 def display_name(value: Any, column: str = "") -> str:
     """Return the name that people read for a value of a column; a missing one is named too.
 
-    A schema of the released dataset has its name in the paper, and one whose folder occurs in two
-    domains the folder's name with the domain. Runs, models, documents, fields, metrics, profiles
-    and corruptions are shown as they are; in other values underscores are spaces.
+    Schemas of the released dataset have their names in the paper. Runs, models, documents, fields,
+    metrics, profiles and corruptions are shown as they are; elsewhere underscores are spaces.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.benchmark.complexities import schema_complexity
+from extractbench_nb.benchmark.complexities import schema_sizes
 from extractbench_nb.benchmark.paper_cells import DOMAINS, SCHEMAS
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA
 from extractbench_nb.core import evaluate
@@ -52,9 +52,8 @@ def gold_figures(dataset: Dataset | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per document: document, schema, scored (fields that profile ``paper`` scores),
-        present (those for which gold has a value), citations (items of ``citations``; NA without
-        such an array) and violations (of the document's own JSON Schema, Draft 2020-12).
+        One row per document; see `GOLD_COLUMNS`. Fields are those that profile ``paper`` scores,
+        violations those of the document's own JSON Schema, Draft 2020-12.
 
     Raises
     ------
@@ -98,8 +97,7 @@ def _gold_counts(schema: Mapping[str, Any], gold: Any) -> tuple[Any, ...]:
 def measure_growth_metric(dataset: Dataset) -> int:
     """Count the properties of the definition ``growth_metric`` in the 10-K/Q schema."""
     schema = dataset.schema("10kq")
-    plain = schema.get("schema_definition", schema)
-    return len(plain["$defs"]["growth_metric"]["properties"])
+    return len(schema.get("schema_definition", schema)["$defs"]["growth_metric"]["properties"])
 
 
 #: Fields of the definition ``growth_metric`` in the released 10-K/Q schema.
@@ -147,6 +145,11 @@ class Facts:
         return None if total is None else total / self.documents[domain]
 
 
+@cache
+def _shipped() -> Facts:
+    return _joined(shipped_statistics(), shipped_schemas(), None)
+
+
 def facts_of(dataset: Dataset | None = None) -> Facts:
     """Gather the figures of a dataset, or the shipped ones."""
     if dataset is None:
@@ -157,27 +160,16 @@ def facts_of(dataset: Dataset | None = None) -> Facts:
             f"dataset {dataset.name!r} has the schemas {', '.join(sorted(schemas))}: the paper's "
             f"tables need those of the released one, {', '.join(sorted(expected))}"
         )
-    sizes = {schema: schema_complexity(dataset.schema(schema))._asdict() for schema in expected}
-    growth = measure_growth_metric(dataset)
-    gold = gold_figures(dataset)
-    return _joined(dataset.documents, gold, sizes, growth, f"dataset {dataset.name!r}")
+    return _joined(dataset.documents, schema_sizes(dataset), dataset)
 
 
-@cache
-def _shipped() -> Facts:
-    sizes = shipped_schemas().set_index("schema")[["keys", "depth"]].to_dict("index")
-    statistics, gold = shipped_statistics(), gold_figures()
-    return _joined(statistics, gold, sizes, _GROWTH_METRIC, "shipped statistics")
-
-
-def _joined(
-    statistics: pd.DataFrame, gold: pd.DataFrame, sizes: Mapping[Any, Any], growth: int, source: str
-) -> Facts:
+def _joined(documents: pd.DataFrame, sizes: pd.DataFrame, dataset: Dataset | None) -> Facts:
     names = ["document", "schema", "pages", "gold_values", "array_items", "fields"]
-    frame = statistics[[*names, "gold_tokens", "pdf_tokens"]].merge(gold, on=["document", "schema"])
-    frame.insert(1, "domain", [DOMAIN_OF_SCHEMA[schema] for schema in frame["schema"]])
-    keys, depth = (
-        {domain: sizes[schema][name] for domain, schema in SCHEMAS.items()}
-        for name in ("keys", "depth")
-    )
+    frame = documents[[*names, "gold_tokens", "pdf_tokens"]]
+    frame = frame.merge(gold_figures(dataset), on=["document", "schema"])
+    frame.insert(1, "domain", frame["schema"].map(DOMAIN_OF_SCHEMA).astype(object))
+    by_domain = sizes.set_index(sizes["schema"].map(DOMAIN_OF_SCHEMA)).loc[list(DOMAINS)]
+    source = "shipped statistics" if dataset is None else f"dataset {dataset.name!r}"
+    growth = _GROWTH_METRIC if dataset is None else measure_growth_metric(dataset)
+    keys, depth = (dict(zip(DOMAINS, by_domain[n], strict=True)) for n in ("keys", "depth"))
     return Facts(frame, keys, depth, growth, source)

@@ -18,17 +18,10 @@ from extractbench_nb.errors import InputError
 #: By the number of keys, as the paper orders them.
 DOMAINS = tuple(DOMAIN_OF_SCHEMA.values())
 
-#: By overall pass rate, as Table 5 orders them.
-MODELS = (
-    "Gemini 3 Flash",
-    "Gemini 3 Pro",
-    "GPT-5.2",
-    "GPT-5",
-    "Claude Sonnet 4.5",
-    "Claude Opus 4.5",
-)
-CLAUDE = MODELS[4:]
-GPT = MODELS[2:4]
+#: By overall pass rate, as Table 5 orders them; a page limit keeps Claude from credit agreements.
+ABLE = ("Gemini 3 Flash", "Gemini 3 Pro", "GPT-5.2", "GPT-5")
+CLAUDE = ("Claude Sonnet 4.5", "Claude Opus 4.5")
+MODELS = (*ABLE, *CLAUDE)
 
 #: The row of totals; tables name it differently.
 TOTAL = "total"
@@ -43,14 +36,8 @@ HEADER = "header"
 SCHEMAS: Mapping[str, str] = {domain: schema for schema, domain in DOMAIN_OF_SCHEMA.items()}
 
 #: The table of each domain's counts, by domain.
-DOMAIN_TABLES: Mapping[str, int] = {
-    "10-K/Q": 9,
-    "credit": 10,
-    "resumes": 11,
-    "research": 12,
-    "sports": 13,
-}
-
+_ORDER = ("10-K/Q", "credit", "resumes", "research", "sports")
+DOMAIN_TABLES: Mapping[str, int] = dict(zip(_ORDER, range(9, 14), strict=True))
 
 #: Columns that the comparisons share.
 PART = Column("table", "string", "1 to 13, figure2 or text")
@@ -254,16 +241,14 @@ def counts(mode: str = "prompt") -> pd.DataFrame:
     Parameters
     ----------
     mode : str, optional
-        ``"prompt"``: as Tables 9 to 13 print them. ``"structured"``: with structured outputs
-        (Table 8). There the paper prints percentages with one decimal, each of which is given by
-        exactly one whole number of fields, and no numbers of valid documents. Resumes and 10-K/Q
-        had no valid output in that mode.
+        ``"prompt"``: as Tables 9 to 13 print them. ``"structured"``: with structured outputs. Table
+        8 prints percentages, each of which exactly one whole number of fields gives, and no numbers
+        of valid documents. Resumes and 10-K/Q had no valid output in that mode.
 
     Returns
     -------
     pandas.DataFrame
-        One row per model and domain, 30 in all: model, domain, documents, valid (documents with a
-        valid output; NA if unknown), fields (documents x schema keys), passed, source.
+        One row per model and domain, 30 in all; see `COUNT_COLUMNS`.
 
     Raises
     ------
@@ -285,36 +270,14 @@ def counts(mode: str = "prompt") -> pd.DataFrame:
 
 
 def tally(
+    models: str | tuple[str, ...] = MODELS,
+    domains: str | tuple[str, ...] = DOMAINS,
     mode: str = "prompt",
-    *,
-    models: tuple[str, ...] = MODELS,
-    domains: tuple[str, ...] = DOMAINS,
 ) -> Tally:
     """Add the counts of some models on some domains; what is not printed adds nothing."""
-    counted = [
-        counts
-        for (model, domain), (counts, _) in _counts(mode).items()
-        if model in models and domain in domains
-    ]
+    one, two = ((names,) if isinstance(names, str) else names for names in (models, domains))
+    counted = [_counts(mode)[pair][0] for pair in product(one, two)]
     return Tally(*map(sum, zip(*counted, strict=True)))
-
-
-#: Models that are added up. ``able`` omits Claude where its page limit blocked it.
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "pooled": MODELS,
-    "able": MODELS,
-    "GPT": GPT,
-    "Claude": CLAUDE,
-    **{model: (model,) for model in MODELS},
-}
-
-
-def attempts(group: str, domain: str) -> Tally:
-    """Return the counts of a group of models on a domain."""
-    models = GROUPS[group]
-    if group == "able" and domain == "credit":
-        models = tuple(model for model in models if model not in CLAUDE)
-    return tally(models=models, domains=(domain,))
 
 
 @cache

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from extractbench_nb.benchmark.baseline import BaselineTables
 from extractbench_nb.benchmark.domain_facts import facts_of
+from extractbench_nb.benchmark.layout import SPANS, caption_of, lay_out
 from extractbench_nb.benchmark.paper_cells import (
     CHECKS,
     DIFFERS,
     DOMAIN_TABLES,
+    DOMAINS,
+    EQUAL,
     HEADER,
     MODELS,
     NOT_REPRODUCIBLE,
+    OVERALL,
     PART,
     PRINTED,
     ROUNDING,
@@ -26,19 +31,17 @@ from extractbench_nb.benchmark.paper_cells import (
     check_of,
     compared_figure,
     figures_of,
-    formatted,
-    rounded,
     status_of,
 )
-from extractbench_nb.benchmark.published import PARTS, Figure, part_name, rows_of
-from extractbench_nb.benchmark.recomputed import recompute
-from extractbench_nb.benchmark.run_comparison import RunTables, compare_with_runs
+from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, Figure, part_name, rows_of
+from extractbench_nb.benchmark.recomputed import divided, recompute
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.errors import InputError, needs
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs import Dataset
+from extractbench_nb.stats import Drawing, wilson_interval
 
 if TYPE_CHECKING:
-    from extractbench_nb.benchmark.publication import PaperStyler, Spans, Texts
+    from extractbench_nb.benchmark.publication import PaperStyler
 
 COMPARE_COLUMNS = FrameSpec(
     "compare",
@@ -58,6 +61,39 @@ COMPARE_COLUMNS = FrameSpec(
         Column("where", "string", "section, caption or footnote"),
     ),
 )
+
+#: Statuses beside `EQUAL` and `DIFFERS`: inside the run's interval, and without a figure of a run.
+WITHIN, NO_RUN = "within", "no run"
+RUN_COMPARISON_STATUSES = (EQUAL, WITHIN, DIFFERS, NO_RUN)
+
+RUN_COMPARISON_COLUMNS = FrameSpec(
+    "compare_runs",
+    "one row per printed figure of a model",
+    (
+        Column("table", "string", "5 or 7 to 13"),
+        Column("row", "string", "model or kind of failure, as printed"),
+        Column("column", "string", "what the figure is; in Table 7 the model"),
+        Column("run", "string", "run that the figure is compared with", "", True),
+        *PRINTED,
+        Column("found", "Float64", "the run's number", "", True),
+        Column("difference", "Float64", "found - published", "", True),
+        Column("low", "Float64", "lower end of the interval of found", "", True),
+        Column("high", "Float64", "upper end of the interval of found", "", True),
+        Column("unit", "string", "unit of the numbers"),
+        Column("status", "string", "result of the comparison", ", ".join(RUN_COMPARISON_STATUSES)),
+        Column("reason", "string", "known error of the printed figure", "", True),
+        Column("where", "string", "section or appendix"),
+    ),
+)
+
+#: Rows of Table 7, and the failures of `parse_output`.
+_FAILURES = {
+    "empty": "empty_response",
+    "trailing comma": "trailing_comma",
+    "page limit": "page_limit",
+    "truncated": "truncated_json",
+    "context length": "context_length",
+}
 
 
 def table(
@@ -79,10 +115,9 @@ def table(
     -------
     pandas.DataFrame
         Index: domain, model, preset or kind of failure. One column per figure; percentages as 85.4,
-        recomputed ones not rounded. Among recomputed figures those that are data themselves
-        (annotators' hours, valid outputs, passed fields, failures) are as printed, and those that
-        need unreleased data are missing. ``.attrs["source"]`` names the source; `compare` shows
-        that of each cell.
+        recomputed ones not rounded. Recomputed figures that are data themselves (annotators' hours,
+        valid outputs, passed fields, failures) are as printed; those that need unreleased data are
+        missing. ``.attrs["source"]`` names the source; `compare` shows that of each cell.
 
     Raises
     ------
@@ -115,7 +150,7 @@ def compare(
     n: int | str | None = None,
     *,
     dataset: Dataset | None = None,
-    runs: RunTables | None = None,
+    runs: BaselineTables | None = None,
     models: Mapping[str, str] | None = None,
     domains: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
@@ -142,20 +177,17 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row per printed figure: table, row, column, printed, shown, published, recomputed,
-        difference, unit, status, reason, source, check, where. ``status`` is ``equal`` (after
-        rounding to the printed decimals), ``rounding`` (one unit of the last decimal apart),
-        ``differs`` (``reason`` says why), ``declared``, or ``not reproducible`` (``reason`` says
-        what is missing). ``check`` is the kind of check: ``recomputed from data`` (schemas, gold or
-        PDFs), ``derived from printed counts`` (a sum, share or extreme of other printed figures),
-        ``repeated`` (the paper prints the same quantity elsewhere), ``declared`` (it follows from
-        this package, such as its presets, and never counts as equal); NA if nothing was compared.
+        One row per printed figure. Without `runs` the columns of `COMPARE_COLUMNS`: ``status`` is
+        ``equal`` (after rounding to the printed decimals), ``rounding`` (one unit of the last
+        decimal apart), ``differs``, ``declared`` or ``not reproducible``, and ``reason`` says why.
+        ``check`` is the kind of check: ``recomputed from data`` (schemas, gold or PDFs), ``derived
+        from printed counts`` (a sum, share or extreme of other printed figures), ``repeated`` (the
+        paper prints the same quantity elsewhere), ``declared`` (it follows from this package, such
+        as its presets, and never counts as equal); NA if nothing was compared.
 
-        With `runs`: table, row, column, run, printed, shown, published, found, difference, low,
-        high, unit, status, reason, where. ``low`` to ``high`` is the interval of ``found``, NA if
-        it has none; ``status`` is ``equal``, ``within`` (the printed figure is inside the
-        interval), ``differs`` or ``no run``. Totals are compared if there are runs for all six
-        models.
+        With `runs` the columns of `RUN_COMPARISON_COLUMNS`: ``low`` to ``high`` is the interval of
+        ``found``; ``status`` is ``equal``, ``within`` (the printed figure is inside the interval),
+        ``differs`` or ``no run``. Totals are compared if there are runs for all six models.
 
     Raises
     ------
@@ -173,7 +205,7 @@ def compare(
             raise InputError("runs= and dataset= are two comparisons; give one of them")
         if n is None:
             raise InputError("with runs=, name a table: 5 or 7 to 13")
-        return compare_with_runs(n, runs, models, domains)
+        return _compared_with_runs(n, runs, models, domains)
     if models is not None or domains is not None:
         raise InputError("models= and domains= say what runs stand for; give runs= too")
     facts = facts_of(dataset)
@@ -193,9 +225,10 @@ def style(
     n : int or str
         1 to 13, or ``"figure2"``.
     values : str, optional
-        Figures to show: ``"published"`` or ``"recomputed"``. A dagger marks each figure whose
-        counterpart differs; `compare` says why. Bold (best of a column) and red (no field passed)
-        follow from the figures shown, not from the paper's marks.
+        Figures to show: ``"published"``, ``"recomputed"``, or ``"both"``: as printed, and in
+        brackets the recomputed figure if it differs. A dagger marks each figure whose counterpart
+        differs; `compare` says why. Bold (best of a column) and red (no field passed) follow from
+        the figures shown, not from the paper's marks.
     dataset : Dataset, optional
         The released dataset, whose files are read and counted. By default the statistics shipped
         with this package.
@@ -220,11 +253,13 @@ def style(
     | --- | ---: | ---: | ---: |
     ...
     | Total | 35 | 2,076 | 12,867† |
+    >>> print(style(2, values="both").to_markdown().splitlines()[-1])
+    | Total | 35 | 2,076 [–] | 12,867† [12,872] |
     """
     needs("jinja2", "notebook")
     from extractbench_nb.benchmark.publication import styled
 
-    part = _table_name(n, values)
+    part = _table_name(n, values, ("published", "recomputed", "both"))
     recomputed = recompute(part, facts_of(dataset))
     marked = {
         key
@@ -235,16 +270,20 @@ def style(
         key: Cell(f.printed if f.value is None or part == "figure2" else f.value, "as printed")
         for key, f in figures_of(part).items()
     }
-    shown = recomputed if values == "recomputed" else printed_cells
+    shown = {"published": printed_cells, "recomputed": recomputed}.get(
+        values, recomputed | printed_cells
+    )
     caption = caption_of(part, values, marked=bool(marked))
-    table = lay_out(part, shown, marked)
-    return styled(table, f"{part}-{values}", caption=caption, over=spans_of(part))
+    table = lay_out(part, shown, marked, recomputed if values == "both" else {})
+    return styled(table, f"{part}-{values}", caption=caption, over=SPANS.get(part, ()))
 
 
-def _table_name(n: int | str, values: str) -> str:
+def _table_name(
+    n: int | str, values: str, allowed: tuple[str, ...] = ("published", "recomputed")
+) -> str:
     """Check the name of a table, which ``text`` is not, and what is to be shown of it."""
-    if values not in ("recomputed", "published"):
-        raise InputError(f"values={values!r}: expected 'published' or 'recomputed'")
+    if values not in allowed:
+        raise InputError(f"values={values!r}: {nearest(values, allowed)}")
     part = part_name(n)
     if part == "text":
         raise InputError("'text' is not a table: compare('text') has the numbers of the text")
@@ -277,157 +316,134 @@ def _compared(figures: Iterable[Figure], cells: Cells) -> Iterator[dict[str, Any
         yield compared_figure(figure, None if cell.is_printed else cell.value) | texts
 
 
-# --- layout ---------------------------------------------------------------------------------------
-
-#: What stands where a figure cannot be recomputed.
-ABSENT = "–"
-
-#: Its caption prints two ratios only; all five domains are shown.
-_FIGURE = "figure2"
+# --- your own runs --------------------------------------------------------------------------------
 
 
-class _Head(NamedTuple):
-    """A column as printed: its heading, what its cells hold, and which figure ranks them."""
-
-    heading: str
-    template: str
-    ranked: str = ""
-
-
-def _heads(**named: str) -> tuple[_Head, ...]:
-    return tuple(_Head(heading, f"{{{column}}}") for column, heading in named.items())
-
-
-def _counted(heading: str, name: str) -> _Head:
-    template = f"{{{name}passed}}/{{{name}fields}} ({{{name}rate}})"
-    return _Head(heading, template, f"{name}rate")
-
-
-def _under(heading: str, domain: str) -> _Head:
-    size = (
-        f"({{{domain} documents}}docs/{{{domain} pages}}pgs: {{{domain} keys}}/{{{domain} tokens}})"
-    )
-    return _counted(f"{heading} {size}", f"{domain} ")
-
-
-#: What the tables show, in our words.
-_CAPTIONS: Mapping[str, str] = {
-    "1": "Domains by number of schema keys. Depth: levels of nesting.",
-    "2": "Size of the dataset. Gold values: leaf values of gold, those of array items included.",
-    "3": "Hours of annotation.",
-    "4": "Presets of evaluation_config.",
-    "5": "Valid outputs and passed fields of the models. An invalid output passes no field. Under "
-    "a domain: documents / mean pages: schema keys / mean gold tokens, where k is a thousand. Acc "
-    "Valid: passed fields of valid outputs. Bold: best of a column; red: nothing passed.",
-    "6": "Means per document. Tokens: GPT-2's, of the gold JSON. Fields: values outside arrays, "
-    "without a definition in the paper. Arr. Items: items of all arrays.",
-    "7": "Failed outputs by kind.",
-    "8": "Passed fields with structured output. Resumes and 10-K/Q have no valid output.",
-    _FIGURE: "Mean GPT-2 tokens of a document's text and of its gold, and their ratio.",
-    **{str(table): f"Results on {domain}, by model." for domain, table in DOMAIN_TABLES.items()},
-}
-#: What follows the caption if figures are marked.
-_MARKED = {
-    "published": "† The recomputed figure differs.",
-    "recomputed": "† The printed figure differs.",
-}
-_MARK = "†"
-#: Headings over several columns: first and last column, and text.
-_OVER: Mapping[str, tuple[tuple[int, int, str], ...]] = {
-    "5": ((1, 5, "Domain Pass Rate (docs / mean pages: keys / mean gold tokens)"),),
-}
-
-
-_DOMAIN_HEADS = (_Head("Valid", "{valid}/{documents}"), _counted("Pass Rate", ""))
-
-_HEADS: Mapping[str, tuple[_Head, ...]] = {
-    "1": _heads(keys="Keys", depth="Depth", documents="Docs", challenge="Primary Challenge"),
-    "2": _heads(documents="Documents", pages="Pages", gold_values="Gold Values"),
-    "3": _heads(hours="Hours", hours_per_document="Hrs/Doc"),
-    "4": _heads(metric="Metric", margin="Margin"),
-    "5": (
-        _Head("Valid JSON", "{valid}/{attempts}", "valid"),
-        _under("Credit", "credit"),
-        _under("Research", "research"),
-        _under("Resumes", "resumes"),
-        _under("Sports", "sports"),
-        _under("SEC 10-K/Q", "10-K/Q"),
-        _counted("Overall Pass Rate", "overall "),
-        _Head("Acc Valid", "{accuracy}", "accuracy"),
-    ),
-    "6": _heads(
-        pages="Pages",
-        keys="Keys",
-        depth="Depth",
-        tokens="Tokens",
-        fields="Fields",
-        array_items="Arr. Items",
-    ),
-    "8": tuple(
-        _Head(name.capitalize(), f"{{{name} rate}}", f"{name} rate")
-        for name in ("credit", "research", "sports", "overall")
-    ),
-    **{str(number): _DOMAIN_HEADS for number in range(9, 14)},
-    _FIGURE: _heads(input_tokens="Input", output_tokens="Output", ratio="Ratio"),
-}
-
-_NAME = re.compile(r"\{([^{}]+)\}")
-
-
-def caption_of(part: str, values: str, *, marked: bool) -> str:
-    """Return the caption of a table, with what its marks mean."""
-    name = "Figure 2" if part == _FIGURE else f"Table {part}"
-    return f"{name} ({values}). {_CAPTIONS[part]}" + (f" {_MARKED[values]}" if marked else "")
-
-
-def spans_of(part: str) -> Spans:
-    """Return the headings over several columns."""
-    return _OVER.get(part, ())
-
-
-def lay_out(part: str, cells: Cells, marked: Collection[tuple[str, str]] = ()) -> Texts:
-    """Write figures into the cells of the printed table; those in `marked` get a mark."""
-    figures = {} if part == _FIGURE else figures_of(part)
-    models = dict.fromkeys(figure.column for figure in rows_of(part))
-    heads = _HEADS.get(part) or tuple(_Head(model, f"{{{model}}}") for model in models)
-    named = dict.fromkeys(row for row, _ in (*figures, *cells))
-    printed = reversed(rows_of("6" if part == _FIGURE else part))
-    # one name per model: Table 5 leaves `Claude` out of two, the other tables do not
-    labels = {f.row: f.row if f.row in MODELS else f.label for f in printed}
-    rows = {row: labels.get(row, row) for row in named if row != HEADER}
-
-    def filled(template: str, row: str) -> str:
-        def text(name: re.Match[str]) -> str:
-            key = row, name[1]
-            mark = _MARK if key in marked else ""
-            return _text(figures.get(key), cells.get(key)) + mark
-
-        return _NAME.sub(text, template)
-
-    best, failed = set(), set()
-    for head in heads:
-        if not head.ranked:
+def _compared_with_runs(
+    n: int | str,
+    runs: BaselineTables,
+    models: Mapping[str, str] | None = None,
+    domains: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Compare the figures of runs with those of a table; see `compare`."""
+    part = part_name(n)
+    if part not in ("5", *(str(n) for n in range(7, 14))):
+        raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
+    given: object = runs
+    if not isinstance(given, BaselineTables):
+        kind = type(given).__name__
+        raise InputError(f"runs is {kind}; expected what baseline_tables() returns")
+    names = list(dict.fromkeys(runs.results["run"]))
+    chosen = _run_of_model(part, [run for run in names if run != TOTAL], models)
+    if len(chosen) == len(names) - 1 == len(MODELS):
+        chosen[TOTAL] = TOTAL
+    schemas = _schema_of_domain(runs, domains) | {OVERALL: OVERALL}
+    results = {(row["run"], row["schema"]): row for row in runs.results.to_dict("records")}
+    by_table = {str(table): domain for domain, table in DOMAIN_TABLES.items()}
+    rows = []
+    for figure in rows_of(part):
+        if figure.row == HEADER:
             continue
-        heading = filled(head.heading, HEADER)
-        values = {row: cells[row, head.ranked].value for row in rows}
-        numbers = [v for row, v in values.items() if row != TOTAL and isinstance(v, (int, float))]
-        top = max(numbers, default=0)
-        for row, label in rows.items():
-            if row != TOTAL and values[row] == top > 0:
-                best.add((label, heading))
-            if part != "8" and head.ranked.endswith("rate") and values[row] == 0:
-                failed.add((label, heading))
-    texts = {label: [filled(head.template, row) for head in heads] for row, label in rows.items()}
-    return [filled(head.heading, HEADER) for head in heads], texts, best, failed
+        run = chosen.get(figure.column if part == "7" else figure.row)
+        value, low, high = None, None, None
+        if run is not None and part == "7":
+            value, low, high = _failed(figure.row, runs, run)
+        elif run is not None:
+            name, _, last = figure.column.rpartition(" ")
+            row = results.get((run, schemas.get(name or by_table.get(part, OVERALL))))
+            value, low, high = _of_results(row, last) if row else (None, None, None)
+        status = NO_RUN
+        if value is not None and figure.value is not None:
+            inside = low is not None and high is not None and low <= figure.value <= high
+            is_equal = status_of(figure, Cell(value, "")) == EQUAL
+            status = EQUAL if is_equal else WITHIN if inside else DIFFERS
+        domain = figure.column.removesuffix(" rate")
+        sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
+        reason = divided(domain) if sums_up else ""
+        texts = {"run": run, "status": status, "reason": reason or None}
+        rows.append(compared_figure(figure, value) | {"low": low, "high": high} | texts)
+    return RUN_COMPARISON_COLUMNS.from_records(rows)
 
 
-def _text(figure: Figure | None, cell: Cell | None) -> str:
-    if cell is None:
-        return ""
-    if cell.value is None:
-        return ABSENT
-    if figure is None:
-        return cell.value if isinstance(cell.value, str) else f"{cell.value:,.1f}"
-    if figure.printed.endswith("k") and isinstance(cell.value, (int, float)):
-        return f"{rounded(cell.value / 1000, 3 + (figure.digits or 0))}k"
-    return formatted(figure, cell.value) or ABSENT
+def _run_of_model(part: str, runs: list[str], models: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the run of each model, by default the one whose name is the model's.
+
+    Runs whose names end in ``structured`` are for Table 8, the others for all other tables.
+    """
+    letters = {re.sub(r"[\W_]+", "", model.casefold()): model for model in MODELS}
+    named = {}
+    for run in runs:
+        name = run.rpartition("/")[2].casefold().removesuffix("structured")
+        model = letters.get(re.sub(r"[\W_]+", "", name))
+        if model and run.casefold().endswith("structured") == (part == "8"):
+            named[run] = model
+    mode = " in structured mode" if part == "8" else ""
+    absent = f"no run is named as a model of the paper{mode}"
+    return _by_target("models", "run", named if models is None else models, runs, MODELS, absent)
+
+
+def _schema_of_domain(runs: BaselineTables, domains: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the schema of each domain, by default that with the released schema's folder."""
+    schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
+    if domains is None:
+        folders = {name: name.rpartition("/")[2] for name in schemas}
+        domains = {n: DOMAIN_OF_SCHEMA[f] for n, f in folders.items() if f in DOMAIN_OF_SCHEMA}
+    absent = "no schema of the runs is one of the paper's"
+    return _by_target("domains", "schema", domains, schemas, DOMAINS, absent)
+
+
+def _by_target(
+    argument: str,
+    kind: str,
+    targets: Mapping[str, str],
+    names: list[str],
+    allowed: tuple[str, ...],
+    absent: str,
+) -> dict[str, str]:
+    """Invert a mapping of runs to models, or of schemas to domains, and check it."""
+    usage = f"pass {argument}={{{kind}: {argument[:-1]}}}"
+    found: dict[str, str] = {}
+    for name, target in targets.items():
+        if name not in names:
+            raise InputError(f"{argument}: no {name!r}; {nearest(name, names)}")
+        if target not in allowed:
+            problem = f"{argument}[{name!r}]: no {target!r}; {nearest(target, allowed)}"
+            raise InputError(problem)
+        if target in found:
+            both = f"{found[target]!r} and {name!r}"
+            raise InputError(f"{kind}s {both} both stand for {target}; {usage} to choose one")
+        found[target] = name
+    if not found:
+        choices = f"{argument} are {', '.join(allowed)}"
+        raise InputError(f"{absent} ({', '.join(map(repr, names))}); {usage}, where {choices}")
+    return found
+
+
+def _failed(kind: str, runs: BaselineTables, run: str) -> tuple[float, float, float]:
+    """Return how many attempts of a run failed in one way, with its interval."""
+    whole: dict[Any, Any] = runs.of_schema(OVERALL).to_dict("index")[run]
+    documents = whole["documents"]
+    if kind == TOTAL:
+        low, high = (documents * (1 - whole[f"valid_{end}"]) for end in ("high", "low"))
+        return documents - whole["valid"], low, high
+    count = int(runs.failures[run].get(_FAILURES[kind], 0))
+    drawing = Drawing(runs.results.attrs["confidence"], 100, 0)
+    low, high, _ = wilson_interval(count / documents, documents, drawing)
+    return count, documents * (low or 0.0), documents * (high or 0.0)
+
+
+def _of_results(row: Mapping[Any, Any], figure: str) -> tuple[float | None, ...]:
+    """Return a figure of a run, with its interval."""
+    if figure in ("documents", "attempts", "fields"):
+        return row["fields" if figure == "fields" else "documents"], None, None
+    column, interval, factor, of_interval = {
+        "valid": ("valid", "valid", 1.0, row["documents"]),
+        "passed": ("passed", "pass_rate", 1.0, row["fields"]),
+        "rate": ("pass_rate", "pass_rate", 100.0, 100.0),
+        "accuracy": ("accuracy_valid", "accuracy", 100.0, 100.0),
+    }[figure]
+    numbers = (row[column], row[f"{interval}_low"], row[f"{interval}_high"])
+    factors = (factor, of_interval, of_interval)
+    return tuple(
+        None if pd.isna(x) else float(x * f) for x, f in zip(numbers, factors, strict=True)
+    )

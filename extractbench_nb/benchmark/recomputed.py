@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from extractbench_nb.benchmark.domain_facts import Facts
 from extractbench_nb.benchmark.paper_cells import (
+    ABLE,
     CLAUDE,
     DOMAIN_TABLES,
     DOMAINS,
@@ -18,7 +19,6 @@ from extractbench_nb.benchmark.paper_cells import (
     TOTAL,
     Cell,
     Cells,
-    attempts,
     figures_of,
     printed,
     ratio,
@@ -29,32 +29,29 @@ from extractbench_nb.benchmark.paper_cells import (
 from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.core.schema import PRESETS
 
-#: What the presets of this package are, in the words of Table 4 where they are the same.
+#: What the presets of this package are, in the words of Table 4. A model judges and aligns if
+#: `judge` and `alignment` name one, as in the paper; the defaults are no difference of the presets.
 _PRESETS = {
     "string_exact": "Exact match",
     "string_case_insensitive": "Case-folded",
     "string_fuzzy": "Levenshtein",
-    "string_semantic": "Deterministic equivalence",
+    "string_semantic": "LLM equivalence",
     "number_exact": "Exact numeric",
     "number_tolerance": "Within margin",
     "boolean_exact": "Exact boolean",
-    "array_llm": "Optimal alignment",
-}
-_NOTES = {
-    "string_semantic": "the default judge is deterministic; pass judge= for an LLM",
-    "array_llm": "the default alignment is optimal and deterministic; a judge compares the texts",
+    "array_llm": "Semantic alignment",
 }
 
 
 def presets_declared() -> Cells:
     """Return Table 4 as this package declares it, which shows nothing about the paper."""
+    advice = Cell(None, "", "advice, not a figure")
+    cells = {(preset, "use_case"): advice for preset in _PRESETS}
+    margin = f"Amounts ({100 * PRESETS['number_tolerance'].params['tolerance']:g}%)"
+    declared = {(preset, "metric"): words for preset, words in _PRESETS.items()}
+    declared["number_tolerance", "use_case"] = margin
     source = "presets()"
-    cells = {
-        (preset, "metric"): Cell(words, source, _NOTES.get(preset, ""), is_declared=True)
-        for preset, words in _PRESETS.items()
-    }
-    margin = 100 * PRESETS["number_tolerance"].params["tolerance"]
-    return cells | {("number_tolerance", "margin"): Cell(margin, source, is_declared=True)}
+    return cells | {key: Cell(text, source, is_declared=True) for key, text in declared.items()}
 
 
 NO_PDF = "the PDF of one research paper is not available"
@@ -73,8 +70,9 @@ def _measured(facts: Facts, domain: str, column: str, note: str = "") -> Cell:
 
 def characteristics(facts: Facts) -> Cells:
     """Recompute Table 1."""
-    columns = ("keys", "depth", "documents")
-    cells = {(d, column): _measured(facts, d, column) for d in DOMAINS for column in columns}
+    cells = {
+        key: _measured(facts, *key) for key in product(DOMAINS, ("keys", "depth", "documents"))
+    }
     words = Cell(None, "", "a description, not a figure")
     return cells | {(domain, "challenge"): words for domain in DOMAINS}
 
@@ -82,17 +80,15 @@ def characteristics(facts: Facts) -> Cells:
 def scale(facts: Facts) -> Cells:
     """Recompute Table 2."""
     cells: Cells = {}
-    for domain in DOMAINS:
-        cells[domain, "documents"] = Cell(facts.documents[domain], facts.source)
-        pages, note = facts.total(domain, "pages"), ""
-        if pages is None:
-            others = facts.of(domain, "pages").sum()
-            rest = value_of(2, domain, "pages") - others
-            left = f"which leaves {rest:.0f} of the printed total"
-            note = f"{NO_PDF}: the others have {others} pages, {left}"
-        cells[domain, "pages"] = Cell(pages, facts.source, note)
-        note = REVISED if domain == "research" else ""
-        cells[domain, "gold_values"] = Cell(facts.total(domain, "gold_values"), facts.source, note)
+    for column, domain in product(("documents", "pages", "gold_values"), DOMAINS):
+        note = REVISED if (domain, column) == ("research", "gold_values") else ""
+        total = facts.documents[domain] if column == "documents" else facts.total(domain, column)
+        if total is None:
+            others = facts.of(domain, column).sum()
+            rest = value_of(2, domain, column) - others
+            note = f"{NO_PDF}: the others have {others} pages, which leaves {rest:.0f} of the "
+            note += "printed total"
+        cells[domain, column] = Cell(total, facts.source, note)
     for column in ("documents", "pages", "gold_values"):
         rows = [cells[domain, column] for domain in DOMAINS]
         numbers = [float(cell.value) for cell in rows if cell.value is not None]
@@ -104,20 +100,22 @@ def scale(facts: Facts) -> Cells:
 
 def annotation(facts: Facts) -> Cells:
     """Recompute the averages and the sum of Table 3 from its printed hours."""
-    cells: Cells = {}
     hours = {domain: value_of(3, domain, "hours") for domain in DOMAINS}
-    for domain in DOMAINS:
-        mean = hours[domain] / facts.documents[domain]
-        cells[domain, "hours_per_document"] = Cell(mean, "Table 3, hours / documents")
+    cells: Cells = {
+        (domain, "hours_per_document"): Cell(
+            n / facts.documents[domain], "Table 3, hours / documents"
+        )
+        for domain, n in hours.items()
+    }
     total, documents = sum(hours.values()), sum(facts.documents.values())
-    cells[TOTAL, "hours"] = Cell(total, "Table 3, sum of the rows")
     others = documents - facts.documents["credit"]
     note = (
         f"{total:.1f} hours over {documents} documents; over the {others} documents that are not "
         f"credit agreements the mean is {total / others:.2f}"
     )
-    cells[TOTAL, "hours_per_document"] = Cell(total / documents, "Table 3, sums", note)
-    return cells
+    sums = {"hours": Cell(total, "Table 3, sum of the rows")}
+    sums["hours_per_document"] = Cell(total / documents, "Table 3, sums", note)
+    return cells | {(TOTAL, column): cell for column, cell in sums.items()}
 
 
 def complexities(facts: Facts) -> Cells:
@@ -135,19 +133,36 @@ def complexities(facts: Facts) -> Cells:
 
 
 def tokens(facts: Facts) -> Cells:
-    """Recompute Figure 2: tokens of PDF text and gold per document, and their ratio."""
+    """Recompute Figure 2: tokens of PDF text and gold per document, and their ratio.
+
+    Input, output and ratio are those of the documents whose PDF has text. ``ratio_all`` and
+    ``ratio_all_low`` are bounds for all documents: those without text get as many tokens per page
+    as the others have, on average or at least.
+    """
     cells: Cells = {}
     for domain in DOMAINS:
-        source = facts.frame[facts.frame["domain"] == domain].dropna(subset=["pdf_tokens"])
-        read, written = float(source["pdf_tokens"].mean()), float(source["gold_tokens"].mean())
-        without = int(facts.of(domain, "pdf_tokens").isna().sum())
-        note = f"{without} document without PDF left out" if without else ""
-        cells[domain, "input_tokens"] = Cell(read, facts.source, note)
-        cells[domain, "output_tokens"] = Cell(written, facts.source, note)
-        why = f"{read:,.0f} tokens of PDF text / {written:,.0f} of gold JSON per document"
-        cells[domain, "ratio"] = Cell(
-            read / written, facts.source, f"{why}; {note}" if note else why
+        every = facts.frame[facts.frame["domain"] == domain]
+        read = every.dropna(subset=["pdf_tokens"])
+        text, gold = float(read["pdf_tokens"].sum()), float(read["gold_tokens"].sum())
+        gold_of_all = float(every["gold_tokens"].sum())
+        pages = float(value_of(2, domain, "pages") - read["pages"].sum())  # of those without text
+        per_page = (
+            text / float(read["pages"].sum()),
+            float((read["pdf_tokens"] / read["pages"]).min()),
         )
+        mean, low = ((text + pages * rate) / gold_of_all for rate in per_page)
+        number, texts = len(read), (f"{text / len(read):,.0f}", f"{gold / len(read):,.0f}")
+        note = f"{texts[0]} tokens of PDF text / {texts[1]} of gold JSON per document"
+        if number < len(every):
+            note += (
+                f" in {number} of {len(every)} documents; the others have no text and "
+                f"{1 - gold / gold_of_all:.1%} of the gold tokens: with the mean tokens per page "
+                f"of those {number}, the ratio of all is {mean:.1f}, with their fewest {low:.1f}"
+            )
+        figures = {"documents": len(every), "with_text": number, "input_tokens": text / number}
+        figures |= {"output_tokens": gold / number, "ratio": text / gold}
+        figures |= {"output_all": gold_of_all / len(every), "ratio_all": mean, "ratio_all_low": low}
+        cells |= {(domain, name): Cell(n, facts.source, note) for name, n in figures.items()}
     return cells
 
 
@@ -157,35 +172,34 @@ FAILURES = ("empty", "trailing comma", "page limit", "truncated", "context lengt
 NO_OUTPUTS = "the model outputs were not released"
 _COUNTS = "Tables 9-13"
 _BEHIND_8 = "Table 8, counts behind its percentages"
+_OF_8 = ("credit", "research", "sports")
 
 
 def results(facts: Facts) -> Cells:
     """Recompute Table 5 from the counts of Tables 9 to 13 and the dataset's own figures."""
     cells: Cells = {
         (HEADER, f"{domain} {column}"): _measured(facts, domain, column)
-        for domain in DOMAINS
-        for column in ("documents", "pages", "keys", "tokens")
+        for domain, column in product(DOMAINS, ("documents", "pages", "keys", "tokens"))
     }
     for row in (*MODELS, TOTAL):
         models = MODELS if row == TOTAL else (row,)
-        total = tally(models=models)
+        total = tally(models)
+        counted = {OVERALL: (total, _COUNTS)}
+        for domain, table in DOMAIN_TABLES.items():
+            counted[domain] = tally(models, domain), f"Table {table}"
         cells[row, "valid"] = Cell(total.valid, _COUNTS)
         cells[row, "attempts"] = Cell(sum(facts.documents.values()) * len(models), facts.source)
-        parts = {
-            d: (tally(models=models, domains=(d,)), f"Table {DOMAIN_TABLES[d]}") for d in DOMAINS
-        }
-        for name, (counted, source) in (parts | {OVERALL: (total, _COUNTS)}).items():
-            cells[row, f"{name} passed"] = Cell(counted.passed, source)
-            cells[row, f"{name} fields"] = Cell(counted.fields, source)
-            cells[row, f"{name} rate"] = Cell(counted.pass_rate, source)
+        for name, (part, source) in counted.items():
+            shares = {"passed": part.passed, "fields": part.fields, "rate": part.pass_rate}
+            cells |= {(row, f"{name} {key}"): Cell(n, source) for key, n in shares.items()}
         cells[row, "accuracy"] = _accuracy(facts, row, models)
     return cells
 
 
 def _accuracy(facts: Facts, row: str, models: tuple[str, ...]) -> Cell:
-    valid = {d: tally(models=models, domains=(d,)).valid for d in DOMAINS}
+    valid = {d: tally(models, d).valid for d in DOMAINS}
     scored = sum(valid[domain] * facts.scored[domain] for domain in DOMAINS)
-    passed = tally(models=models).passed
+    passed = tally(models).passed
     low, high = accuracy_range(row, passed)
     implied = f"{low}" if low == high else f"{low} to {high}"
     note = f"the printed share implies {implied} fields, but the valid outputs have {scored}"
@@ -201,13 +215,13 @@ def accuracy_range(row: str, passed: int) -> tuple[int, int]:
 
 def domain_results(table: int) -> Cells:
     """Recompute the shares of one of Tables 9 to 13 from its printed counts."""
-    cells: Cells = {}
     domain = next(d for d, n in DOMAIN_TABLES.items() if n == table)
     documents, keys = (int(value_of(1, domain, c)) for c in ("documents", "keys"))
+    cells: Cells = {}
     for model in MODELS:
         cells[model, "documents"] = Cell(documents, "Table 1")
         cells[model, "fields"] = Cell(documents * keys, "Table 1, documents x keys")
-        rate = attempts(model, domain).pass_rate
+        rate = tally(model, domain).pass_rate
         cells[model, "rate"] = Cell(rate, f"Table {table}, passed / fields")
     return cells
 
@@ -215,23 +229,19 @@ def domain_results(table: int) -> Cells:
 def failures() -> Cells:
     """Recompute the totals of Table 7 from valid outputs."""
     source = f"{_COUNTS}, documents - valid"
-    return {(TOTAL, model): Cell(tally(models=(model,)).invalid, source) for model in MODELS}
+    return {(TOTAL, model): Cell(tally(model).invalid, source) for model in MODELS}
 
 
 def structured() -> Cells:
     """Recompute the totals of Table 8 from its printed percentages of single domains."""
-    cells: Cells = {}
-    for domain in ("credit", "research", "sports"):
-        total, why = tally("structured", domains=(domain,)), divided(domain)
-        note = f"{total.passed} of {total.fields} fields pass; {why}" if why else ""
-        cells[TOTAL, f"{domain} rate"] = Cell(total.pass_rate, _BEHIND_8, note)
-    for model in MODELS:
-        share = tally("structured", models=(model,)).pass_rate
-        cells[model, "overall rate"] = Cell(share, _BEHIND_8)
+    rates = {m: tally(m, mode="structured").pass_rate for m in MODELS}
+    cells: Cells = {(m, "overall rate"): Cell(rate, _BEHIND_8) for m, rate in rates.items()}
     mean = sum(value_of(8, model, "overall rate") for model in MODELS) / len(MODELS)
-    total = tally("structured")
-    note = f"{total.passed} of {total.fields} fields pass; the six printed rows average {mean:.2f}"
-    cells[TOTAL, "overall rate"] = Cell(total.pass_rate, _BEHIND_8, note)
+    totals = {d: (tally(MODELS, d, "structured"), divided(d)) for d in _OF_8}
+    totals[OVERALL] = tally(mode="structured"), f"the six printed rows average {mean:.2f}"
+    for name, (total, why) in totals.items():
+        note = f"{total.passed} of {total.fields} fields pass; {why}" if why else ""
+        cells[TOTAL, f"{name} rate"] = Cell(total.pass_rate, _BEHIND_8, note)
     return cells
 
 
@@ -305,13 +315,13 @@ def _counted(facts: Facts) -> _Named:
     """Yield counts and rates of all attempts, and of subsets of them."""
     parts = {
         "": tally(),
-        " a model": tally(models=MODELS[:1]),
+        " a model": tally(MODELS[0]),
         " without 10-K/Q": tally(domains=DOMAINS[:-1]),
-        " of credit a model": attempts(MODELS[0], "credit"),
-        " of GPT-5 on credit": attempts("GPT-5", "credit"),
-        " of Claude on credit": attempts("Claude", "credit"),
-        **{f" of {domain}": tally(domains=(domain,)) for domain in DOMAINS},
-        **{f" of {model}": tally(models=(model,)) for model in MODELS},
+        " of credit a model": tally(MODELS[0], "credit"),
+        " of GPT-5 on credit": tally("GPT-5", "credit"),
+        " of Claude on credit": tally(CLAUDE, "credit"),
+        **{f" of {domain}": tally(MODELS, domain) for domain in DOMAINS},
+        **{f" of {model}": tally(model) for model in MODELS},
     }
     for part, counts in parts.items():
         yield f"attempts{part}", Cell(counts.documents, _COUNTS)
@@ -327,22 +337,22 @@ def _counted(facts: Facts) -> _Named:
     yield "fewest valid of Claude", Cell(min(claude), _COUNTS)
     yield "most valid of Claude", Cell(max(claude), _COUNTS)
 
-    research = [attempts(model, "research").validity for model in MODELS]
+    research = [tally(model, "research").validity for model in MODELS]
     yield "lowest validity on research", Cell(min(research), _COUNTS)
     yield "highest validity on research", Cell(max(research), _COUNTS)
-    others = {domain: attempts("GPT-5", domain) for domain in DOMAINS if domain != "credit"}
+    others = {domain: tally("GPT-5", domain) for domain in DOMAINS if domain != "credit"}
     low, *_, high = sorted(others, key=lambda domain: others[domain].validity)
     yield "lowest validity of GPT-5 without credit", Cell(others[low].validity, _COUNTS)
     note = f"{others[high].valid} of {others[high].documents} {high} outputs of GPT-5 are valid"
     yield "highest validity of GPT-5 without credit", Cell(others[high].validity, _COUNTS, note)
 
     stated_rate = stated("lowest credit pass rate that is not 0").value or 0
-    rates = {model: attempts(model, "credit").pass_rate for model in MODELS}
+    rates = {model: tally(model, "credit").pass_rate for model in MODELS}
     above_0 = {model: rate for model, rate in rates.items() if rate}
     below = [f"{model} {rate:.1f}%" for model, rate in above_0.items() if rate < stated_rate]
     note = f"{len(below)} of {len(above_0)} models are below the printed rate: {', '.join(below)}"
     yield "lowest credit pass rate that is not 0", Cell(min(above_0.values()), _COUNTS, note)
-    able = attempts("able", "credit")
+    able = tally(ABLE, "credit")
     note = (
         f"models that can read the documents pass {able.passed} of {able.fields} fields; the "
         "printed share also counts the fields of the two models that cannot"
@@ -385,12 +395,12 @@ def _with_structured_output() -> _Named:
         yield f"structured {name}", Cell(None, "", note)
     total = stated("structured valid").value or 0.0
     yield "structured validity", Cell(ratio(total, tally().documents), "section 4.3, 77/210")
-    rates = [tally("structured", models=(m,)).pass_rate for m in MODELS]
+    rates = [tally(m, mode="structured").pass_rate for m in MODELS]
     yield "structured best pass rate", Cell(max(rates), _BEHIND_8)
-    credit = tally("structured", domains=("credit",))
+    credit = tally(MODELS, "credit", "structured")
     yield "structured passed of credit", Cell(credit.passed, _BEHIND_8)
     yield "structured pass rate of credit", Cell(credit.pass_rate, _BEHIND_8)
-    alone = tally("structured", models=("GPT-5",), domains=("credit",))
+    alone = tally("GPT-5", "credit", "structured")
     yield "structured pass rate of GPT-5 on credit", Cell(alone.pass_rate, _BEHIND_8)
 
     for name in ("page limit", "judge threshold", "annotators"):

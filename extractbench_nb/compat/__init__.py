@@ -3,7 +3,7 @@
 A script runs after replacing ``extract_bench`` by ``extractbench_nb.compat``, also in a notebook.
 The import path ``extractbench_nb.compat.evaluation.metrics`` (BaseMetric, MetricResult) exists too.
 
-`read_report` reads the ``report.json`` of extract-bench 0.1.0, whose rules differ: see the guide
+`read_report` makes frames of the reports of extract-bench 0.1.0, whose rules differ: see the guide
 "Come from extract-bench".
 """
 
@@ -15,12 +15,8 @@ from extractbench_nb.compat.metric_classes import (
     MetricResult,
     global_metric_registry,
 )
-from extractbench_nb.compat.reports import (
-    EvaluationReport,
-    ReportBuilder,
-    ReportConfig,
-    read_report,
-)
+from extractbench_nb.compat.published_reports import read_report
+from extractbench_nb.compat.reports import EvaluationReport, ReportBuilder, ReportConfig
 from extractbench_nb.compat.structured import StructuredEvaluator, StructuredEvaluatorConfig
 from extractbench_nb.support.moved import moved_names
 

@@ -165,8 +165,7 @@ class BaseMetric:
         Parameters
         ----------
         node : object
-            Both values and their schema: ``get_gold_value()``, ``get_extracted_value()``,
-            ``get_type()``, ``get_metadata_summary()``, ``description``, ``title``, ``example``.
+            Both values and their schema; see `MetricContext`.
         config : MetricConfig, optional
             What the schema declares for the metric, with its params.
 

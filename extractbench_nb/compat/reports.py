@@ -1,21 +1,17 @@
-"""`ReportBuilder` and its report, and reading the reports of extract-bench."""
+"""`ReportBuilder` and its report."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from extractbench_nb.compat.structured import with_absolute_tolerances
-from extractbench_nb.core import Aligner, Evaluation, evaluate, evaluate_async
-from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.compat.structured import Evaluating
+from extractbench_nb.core import Aligner, Evaluation
 from extractbench_nb.core.text import Judge, choose_judge
-from extractbench_nb.core.values import member, read_document
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.cards import document_text
 from extractbench_nb.views import evaluation_files, report_content, write_files
@@ -140,14 +136,11 @@ class EvaluationReport(Fields):
         In [0, 1]: items of arrays count individually; every field counts once; share of the fields
         that pass.
     outcomes : dict
-        Counts over the evaluated fields: ``total_evaluated``, ``total_passed``, ``total_failed``,
-        ``pass_by_metric``, ``confusion``, ``llm_stats``, ``error_breakdown``.
+        Counts over the evaluated fields, such as ``total_evaluated`` and ``confusion``.
     field_outcomes : list of dict
         One per field and metric, with ``array_breakdown`` for an array.
-    schema_stats, gold_stats, extracted_stats, coverage : dict
-        Shape of the schema; values of either document; leaves that both have, or only one.
-    summary, arrays, warnings, rules, meta : object
-        The frames and the summary of the evaluation.
+    schema_stats, gold_stats, extracted_stats, coverage, summary, arrays, warnings, meta : object
+        Shape and coverage of the documents, and the evaluation's frames and summary.
     evaluation : Evaluation
         The evaluation behind the report; not in ``report.json``.
     """
@@ -169,7 +162,7 @@ class EvaluationReport(Fields):
         return f"<div><strong>Report {name}</strong></div>{self.evaluation._repr_html_()}"
 
 
-class ReportBuilder:
+class ReportBuilder(Evaluating):
     """Evaluates one document under profile ``paper`` and makes a report.
 
     Parameters
@@ -206,8 +199,7 @@ class ReportBuilder:
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        schema = with_absolute_tolerances(json_schema)
-        return self.from_evaluation(evaluate(schema, gold_json, extracted_json, **self._options))
+        return self.from_evaluation(self._evaluation(json_schema, gold_json, extracted_json))
 
     async def build_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
@@ -224,14 +216,8 @@ class ReportBuilder:
         EvaluationReport
             The report.
         """
-        schema = with_absolute_tolerances(json_schema)
-        ev = await evaluate_async(schema, gold_json, extracted_json, **self._options)
+        ev = await self._evaluation_async(json_schema, gold_json, extracted_json)
         return self.from_evaluation(ev)
-
-    @property
-    def _options(self) -> dict[str, Any]:
-        c = self.config
-        return {"judge": c.judge, "alignment": c.alignment, "profile": "paper"}
 
     def from_evaluation(self, ev: Evaluation) -> EvaluationReport:
         """Report on an existing evaluation, under its own profile; nothing is evaluated again.
@@ -277,83 +263,3 @@ class ReportBuilder:
         files = evaluation_files(report, self.config.max_reasoning_length)
         wanted = {n: text() for n, text in files.items() if getattr(self.config, _SWITCHES[n])}
         return write_files(self.config.output_dir / report.output_name, wanted)
-
-
-# --- reports of extract-bench -----------------------------------------------------------------
-
-REPORT_COLUMNS = FrameSpec(
-    "fields of a report",
-    "one row per field and metric of an extract-bench report",
-    (
-        Column("path", "string", "instance path as in ``Evaluation.fields``, `$.borrower.name`"),
-        Column("schema_path", "string", "the report's own path, `$.properties.borrower`"),
-        Column("metric", "string", "metric id"),
-        Column("score", "Float64", "score", "0 to 1", nullable=True),
-        Column("passed", "boolean", "whether the score passes", nullable=True),
-        Column("reason", "string", "the report's reason code", nullable=True),
-        Column("reasoning", "string", "a judge's own words, shortened", nullable=True),
-        Column("gold", "object", "gold's value, where the report has it", nullable=True),
-        Column("predicted", "object", "extracted value, where the report has it", nullable=True),
-    ),
-)
-
-
-def read_report(path: str | Path) -> pd.DataFrame:
-    """Read the fields of a ``report.json`` that extract-bench wrote.
-
-    The frame joins with ``Evaluation.fields`` on ``path`` and ``metric``. It also reads the
-    reports of this package.
-
-    Parameters
-    ----------
-    path : str or pathlib.Path
-        The file, or the folder that holds it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per field and metric: path, schema_path, metric, score, passed, reason, reasoning,
-        gold, predicted. ``attrs`` has the report's ``output_name``, ``overall_score`` and
-        ``overall_pass_rate``.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is not a report.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
-    >>> builder = ReportBuilder(ReportConfig(output_dir=tempfile.mkdtemp()))
-    >>> folder = builder.save(builder.build(schema, {"year": 2024}, {"year": 2025}))
-    >>> read_report(folder)[["path", "metric", "score"]].values.tolist()
-    [['$.year', 'integer_exact', 0.0]]
-    """
-    file = Path(path)
-    file = file / "report.json" if file.is_dir() else file
-    report = read_document(file, "report")
-    try:
-        rows = [_read_row(row) for row in report["field_outcomes"]]
-        attributes = ("output_name", "overall_score", "overall_pass_rate")
-        head: dict[Hashable | None, Any] = {name: report[name] for name in attributes}
-    except (KeyError, TypeError, AttributeError) as error:
-        problem = "expected field_outcomes, overall_score and overall_pass_rate of extract-bench"
-        raise InputError(f"{str(file)!r} is not a report; {problem}") from error
-    frame = REPORT_COLUMNS.from_rows(rows)
-    frame.attrs = head
-    return frame
-
-
-def _read_row(row: dict[str, Any]) -> tuple[Any, ...]:
-    names = ("metric_id", "score", "passed", "reason", "reasoning", "gold_value", "extracted_value")
-    return (_instance_path(row), row["path"], *(row.get(name) for name in names))
-
-
-def _instance_path(row: dict[str, Any]) -> str:
-    """Return the path in the document; extract-bench writes odd names without quotes."""
-    keys = row["path"].split(".properties.")
-    if keys[0] != "$" or any(".additionalProperties" in key for key in keys):
-        name = row["normalized_path"]
-        return "$" if name == "$" else "$" + ("" if name.startswith("[") else ".") + name
-    return "$" + "".join(key if key.startswith("['") else member(key) for key in keys[1:])

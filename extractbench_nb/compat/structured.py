@@ -38,7 +38,26 @@ class StructuredEvaluatorConfig:
     alignment: str | Aligner = field(default="optimal", kw_only=True)
 
 
-class StructuredEvaluator:
+class Evaluating:
+    """Evaluates with the judge and the alignment of a configuration, by the paper's rules."""
+
+    config: Any
+
+    def _evaluation(self, schema: Any, gold: Any, extracted: Any) -> Evaluation:
+        schema = with_absolute_tolerances(schema)
+        return evaluate(schema, gold, extracted, **self._options)
+
+    async def _evaluation_async(self, schema: Any, gold: Any, extracted: Any) -> Evaluation:
+        schema = with_absolute_tolerances(schema)
+        return await evaluate_async(schema, gold, extracted, **self._options)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        c = self.config
+        return {"judge": c.judge, "alignment": c.alignment, "profile": "paper"}
+
+
+class StructuredEvaluator(Evaluating):
     """Compares documents field by field, with results as nested dicts: path -> metric -> result.
 
     Parameters
@@ -71,10 +90,8 @@ class StructuredEvaluator:
         dict
             ``schema``, the parsed `Schema`, and ``results``: a `MetricResult` by path and metric
             id. Paths are ``$.properties.name``, of map entries
-            ``$.properties.m.additionalProperties.key``. A union whose branches disagree about
-            their metric has the path of the branch that was compared,
-            ``$.properties.u.anyOf[0]``. Details hold gold, extracted, reason and reasoning; those
-            of an array also its counts and items. A metric that failed has the key
+            ``$.properties.m.additionalProperties.key``, of a union whose branches disagree about
+            their metric ``$.properties.u.anyOf[0]``. A metric that failed has the key
             ``error_<metric>`` and score 0.
 
         Raises
@@ -82,13 +99,12 @@ class StructuredEvaluator:
         SchemaError, ConfigError, InputError
             As `evaluate` raises them.
         """
-        schema = with_absolute_tolerances(json_schema)
-        return _published(evaluate(schema, gold_json, extracted_json, **self._options))
+        return _published(self._evaluation(json_schema, gold_json, extracted_json))
 
     async def evaluate_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
     ) -> dict[str, Any]:
-        """Evaluate one document in the running event loop.
+        """Evaluate one document in the running event loop; `evaluate` as a coroutine.
 
         Parameters
         ----------
@@ -100,14 +116,7 @@ class StructuredEvaluator:
         dict
             The same as `evaluate` returns.
         """
-        schema = with_absolute_tolerances(json_schema)
-        ev = await evaluate_async(schema, gold_json, extracted_json, **self._options)
-        return _published(ev)
-
-    @property
-    def _options(self) -> dict[str, Any]:
-        c = self.config
-        return {"judge": c.judge, "alignment": c.alignment, "profile": "paper"}
+        return _published(await self._evaluation_async(json_schema, gold_json, extracted_json))
 
 
 def with_absolute_tolerances(schema: SchemaSource) -> Schema:

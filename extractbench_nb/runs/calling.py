@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,13 @@ from extractbench_nb.judges import (
 )
 from extractbench_nb.pdf import read_pages
 from extractbench_nb.runs.folders import Output
+from extractbench_nb.support.files import read_text
 
 MODES = ("prompt", "structured")
 #: Version of the built-in prompts.
 PROMPT_VERSION = "v1"
+#: Folder and version of the prompts that follow the paper's appendix D and section 4.3.
+PAPER = "paper"
 #: Placeholders of a ``prompt``, in braces. The last two are the names in the paper's appendix D.
 PLACEHOLDERS = ("schema", "document", "text", "schema_str", "document_name")
 
@@ -54,24 +57,37 @@ _STRICT = frozenset(
 
 @dataclass(frozen=True)
 class Prompt:
-    """The prompt for a document: the built-in one, or a user's template with `PLACEHOLDERS`.
+    """The prompt for a document: a built-in one, or a user's template with `PLACEHOLDERS`.
 
-    In the mode ``"prompt"`` it must contain the schema. The text of a document follows it if it has
-    no ``{text}``.
+    `template` is None or ``"paper"`` for the built-in ones, a text, or a `Path` to its file. In the
+    mode ``"prompt"`` it must contain the schema. The text of a document follows it if it has no
+    ``{text}``.
     """
 
     mode: str
-    template: str | None = None
+    template: str | Path | None = None
 
     def __post_init__(self) -> None:
         """Check the template."""
         needed = ("schema", "schema_str") if self.mode == "prompt" else ()
-        check_template(self.template, PLACEHOLDERS, needed)
+        check_template(self.text, PLACEHOLDERS, needed)
+
+    @cached_property
+    def text(self) -> str:
+        """The template's text."""
+        if self.template in (None, PAPER):
+            folder = PAPER if self.template else PROMPT_VERSION
+            return _built_in(self.mode, folder)
+        if isinstance(self.template, Path):
+            return read_text(self.template, "prompt")
+        return self.template or ""  # which check_template refuses
 
     @property
     def version(self) -> str:
-        """Version of the built-in prompts, or ``custom-`` and the start of the SHA-256."""
-        return prompt_version(self.template)
+        """Version of a built-in prompt, or ``custom-`` and the start of the SHA-256."""
+        if self.template == PAPER:
+            return PAPER
+        return prompt_version(None if self.template is None else self.text)
 
     def messages(
         self,
@@ -82,7 +98,7 @@ class Prompt:
         pdf: Path | None = None,
     ) -> tuple[dict[str, Any], ...]:
         """Return the user message."""
-        template = _built_in(self.mode) if self.template is None else self.template
+        template = self.text
         shown = json.dumps(schema, ensure_ascii=False, indent=2)
         content = _built_in("file")
         if text is not None:
@@ -160,8 +176,8 @@ def _plain(keyword: str, value: Any) -> Any:
 
 
 @cache
-def _built_in(name: str) -> str:
-    source = files("extractbench_nb.runs") / "prompts" / PROMPT_VERSION / f"{name}.txt"
+def _built_in(name: str, version: str = PROMPT_VERSION) -> str:
+    source = files("extractbench_nb.runs") / "prompts" / version / f"{name}.txt"
     return source.read_text(encoding="utf-8").rstrip("\n")
 
 

@@ -92,7 +92,7 @@ STATISTICS = (
     Column("array_items", "Int64", "items of gold's arrays, nested ones too", "0 and up", True),
     Column("fields", "Int64", "leaf values of gold that no array holds", "0 and up", True),
     Column("gold_tokens", "Int64", "GPT-2 tokens of the gold file as it is", "0 and up", True),
-    Column("pdf_tokens", "Int64", "GPT-2 tokens of the PDF's text layer", "0 and up", True),
+    Column("pdf_tokens", "Int64", "GPT-2 tokens of the PDF's text; none without text", "", True),
     Column("gold_sha256", "string", "SHA-256 of the gold file", "64 hex digits", nullable=True),
     Column("pdf_sha256", "string", "SHA-256 of the PDF", "64 hex digits", nullable=True),
 )
@@ -153,7 +153,12 @@ def figures_of(path: Path | None, kind: FileKind) -> dict[str, Any]:
             if found:
                 save_figures(place, found)
         _memory[kind.name, digest] = found
-    return {**unknown, kind.hash_column: digest, **found}
+    return {**unknown, kind.hash_column: digest, **found, **_unknown_text(found)}
+
+
+def _unknown_text(figures: Mapping[str, int]) -> dict[str, None]:
+    """Return what to replace if a PDF has no text layer: its tokens are unknown, not 0."""
+    return {"pdf_tokens": None} if figures.get("pdf_tokens") == 0 else {}
 
 
 def measure(path: Path, kind: FileKind) -> dict[str, int]:
@@ -172,7 +177,9 @@ def shipped_statistics(dataset: str = "extractbench") -> pd.DataFrame:
     >>> int(shipped_statistics()["gold_values"].sum())
     12872
     """
-    return shipped_frame("runs/data/documents.csv", SHIPPED_COLUMNS, dataset)
+    frame = shipped_frame("runs/data/documents.csv", SHIPPED_COLUMNS, dataset)
+    tokens = frame["pdf_tokens"]
+    return frame.assign(pdf_tokens=tokens.mask(tokens == 0))  # no text layer: unknown
 
 
 def shipped_schemas(dataset: str = "extractbench") -> pd.DataFrame:

@@ -238,7 +238,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     folder: str | Path,
     mode: str = "prompt",
     dataset: Dataset | None = None,
-    prompt: str | None = None,
+    prompt: str | Path | None = None,
     document_input: str = "auto",
     temperature: float | None = None,
     max_tokens: int | None = None,
@@ -272,10 +272,13 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         LiteLLM converts the schema, and drops what they do not support.
     dataset : Dataset, optional
         The dataset of the documents.
-    prompt : str, optional
-        A template in place of the built-in prompt, with the placeholders ``{schema}``,
-        ``{document}`` (its name) and ``{text}``. The paper's names ``{schema_str}`` and
-        ``{document_name}`` work too. Without ``{text}``, the text of a document follows the prompt.
+    prompt : str or pathlib.Path, optional
+        ``"paper"`` gives the instructions of the ExtractBench paper, in other words: those of
+        appendix D, or in structured mode (section 4.3) the same without the schema. Otherwise a
+        template in place of the built-in prompt, or the path of its file, with the placeholders
+        ``{schema}``, ``{document}`` (its name) and ``{text}``. The paper's names ``{schema_str}``
+        and ``{document_name}`` work too, so that a file may hold the paper's own text. Without
+        ``{text}``, the text of a document follows the prompt.
     document_input : str, optional
         ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
         ``"auto"``: the file if LiteLLM knows that the model takes PDFs, else the text.
@@ -367,7 +370,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         model,
         mode=mode,
         prompt_version=template.version,
-        prompt=prompt,
+        prompt=template.text if isinstance(prompt, Path) else prompt,
         document_input=sent_as,
         parameters={**optional, "response_format": _STRICT_IF_POSSIBLE if structured else None},
         dataset=chosen.name,

@@ -159,7 +159,7 @@ def test_domains_of_the_released_dataset() -> None:
     assert domains["gold_values"].tolist() == [2003, 9071, 269, 1007, 522]
     assert domains["mean_gold_tokens"].round().tolist() == [25370, 24418, 883, 3184, 3416]
     assert domains["mean_array_items"].round(1).tolist() == [310.3, 183.0, 15.7, 43.4, 19.8]
-    assert domains["compression"].round(1).tolist() == [2.6, 1.8, 97.5, 0.3, 0.2]
+    assert domains["compression"].round(1).tolist() == [2.6, 1.8, 97.5, 0.5, 0.2]
 
 
 @pytest.mark.parametrize("source", [None, "sample"])

@@ -28,15 +28,16 @@ from extractbench_nb.benchmark.paper_cells import (
     status_of,
     tally,
 )
-from extractbench_nb.benchmark.paper_errata import (
+from extractbench_nb.benchmark.paper_tables import COMPARE_COLUMNS
+from extractbench_nb.benchmark.published import (
     ABOUT,
     CLAIM_COLUMNS,
     ERRATA_COLUMNS,
+    PARTS,
     SEVERITIES,
     VERDICTS,
+    Figure,
 )
-from extractbench_nb.benchmark.paper_tables import COMPARE_COLUMNS
-from extractbench_nb.benchmark.published import PARTS, Figure
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs.dataset import Dataset, load_dataset
 from tests.benchmark.test_published import figures
@@ -49,7 +50,7 @@ REPRODUCED = {
     "1": (15, 0, 0, 0, 5),
     "2": (14, 0, 2, 0, 2),
     "3": (6, 0, 1, 0, 5),
-    "4": (0, 0, 2, 7, 0),
+    "4": (0, 0, 0, 9, 7),
     "5": (160, 0, 6, 0, 1),
     "6": (20, 0, 9, 0, 1),
     "7": (6, 0, 0, 0, 30),
@@ -175,7 +176,7 @@ def test_structured_counts_give_every_printed_share_back() -> None:
     printed = benchmark.table(8, values="published")
     for model in MODELS:
         for domain in ("credit", "research", "sports"):
-            counted = tally("structured", models=(model,), domains=(domain,))
+            counted = tally(model, domain, "structured")
             share = round(100 * counted.passed / counted.fields, 1)
             assert share == printed.loc[model, f"{domain} rate"]
     assert benchmark.counts("structured")["valid"].dropna().eq(0).all()
@@ -233,7 +234,8 @@ def test_status(
         (lambda: benchmark.table("text"), r"compare\('text'\)"),
         (lambda: benchmark.table(20, values="published"), "no table 20"),
         (lambda: benchmark.style("text"), r"compare\('text'\)"),
-        (lambda: benchmark.style(5, values="both"), "expected 'published' or 'recomputed'"),
+        (lambda: benchmark.style(5, values="all"), "one of both, published, recomputed"),
+        (lambda: benchmark.table(5, values="both"), "one of published, recomputed"),
         (lambda: benchmark.counts("plain"), "expected 'prompt' or 'structured'"),
         (lambda: benchmark.compare(True), "no table True"),
         (lambda: benchmark.compare("figure 2"), "did you mean 'figure2'"),
@@ -275,6 +277,39 @@ def test_a_dagger_marks_what_differs(values: str) -> None:
     total = benchmark.style(8, values=values).to_markdown().splitlines()[-1]
     assert ("14.7%†" in total) == (values == "published")
     assert ("24.5%†" in total) == (values == "recomputed")
+
+
+def test_both_puts_what_differs_or_is_unknown_in_brackets() -> None:
+    for part in ("1", "2", "3", "6", "8", "9"):
+        compared = benchmark.compare(part)
+        differing = compared["status"].isin(["differs", "rounding"])
+        unknown = compared["status"].eq("not reproducible") & compared["published"].notna()
+        taken = benchmark.table(part).attrs["source"].count("as printed") > 0  # data of the paper
+        written = benchmark.style(part, values="both").to_markdown()
+        assert written.count(" [") == differing.sum() + (0 if taken else unknown.sum()), part
+        plain = re.sub(r" \[[^\]]*\]", "", written).splitlines()[2:]
+        assert plain == benchmark.style(part).to_markdown().splitlines()[2:]
+    both = benchmark.style("figure2", values="both").to_markdown()
+    assert "80×† [97.49]" in both
+    assert "| 5/6 |" in both
+
+
+def test_tokens_of_scans_are_unknown() -> None:
+    figure = benchmark.table("figure2")
+    assert figure["with_text"].to_dict() == {
+        "sports": 5,
+        "credit": 10,
+        "research": 5,
+        "resumes": 2,
+        "10-K/Q": 7,
+    }
+    assert figure.loc["resumes", ["input_tokens", "ratio"]].astype(float).round(2).tolist() == [
+        3768.0,
+        0.52,
+    ]
+    bounds = figure.loc["research", ["ratio", "ratio_all", "ratio_all_low"]].astype(float)
+    assert bounds.round(2).tolist() == [2.62, 2.13, 1.42]
+    assert figure.loc["research", "output_all"] == benchmark.table(6).loc["research", "tokens"]
 
 
 def test_bold_red_and_headings_of_table_5() -> None:

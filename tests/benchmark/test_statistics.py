@@ -93,7 +93,8 @@ def test_shipped_statistics_are_what_is_counted(name: str) -> None:
                 counted["pages"] = page_count(files.pdf_path)
                 uncounted = {"pdf_tokens"}
             else:
-                counted |= measure(files["pdf_path"], PDF)
+                figures = measure(files["pdf_path"], PDF)
+                counted |= {name: number or None for name, number in figures.items()}
         assert counted == {key: row[key] for key in counted}
         others = row.keys() - counted.keys() - uncounted - set(same)
         assert all(pd.isna(row[key]) for key in others)

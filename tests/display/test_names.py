@@ -4,8 +4,7 @@ import pandas as pd
 import pytest
 
 from extractbench_nb import benchmark
-from extractbench_nb.benchmark.display_names import SCHEMA_NAMES, display_name, model_name
-from extractbench_nb.benchmark.paper_cells import MODELS
+from extractbench_nb.benchmark.display_names import SCHEMA_NAMES, display_name
 
 
 @pytest.mark.parametrize(
@@ -32,11 +31,3 @@ def test_display_name(value: object, column: str, name: str) -> None:
 
 def test_names_of_schemas_are_those_of_the_paper() -> None:
     assert set(SCHEMA_NAMES.values()) == set(benchmark.table(6, values="published").index)
-
-
-def test_ids_of_models_become_the_names_of_the_paper() -> None:
-    ids = [name.lower().replace(" ", "-") for name in MODELS]
-    assert [model_name(f"openai/{id_}") for id_ in ids] == list(MODELS)
-    assert model_name("gpt-4o-mini") == "GPT-4o mini"
-    assert model_name("gemini-2.5-flash-preview") == "Gemini 2.5 Flash preview"
-    assert model_name("my_model") == "my_model"

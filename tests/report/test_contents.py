@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.compat.reports import ReportBuilder, ReportConfig, read_report
+from extractbench_nb.compat.published_reports import read_report
+from extractbench_nb.compat.reports import ReportBuilder, ReportConfig
 from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question
 from tests.report.conftest import FailingJudge, an_object, report_on, texts
 
@@ -382,16 +383,29 @@ def test_recorded_reports_are_read_and_have_no_key_that_ours_lack(every_outcome)
         for groups in ("pass_by_metric", "pass_by_type", "pass_by_required"):
             theirs["outcomes"][groups] = {}
         assert _missing_keys(theirs, ours) == [], path.name
-        frame = read_report(path)
+        frame, arrays, summary = read_report(path)
         assert len(frame) == len(read["field_outcomes"])
         assert frame.passed.sum() == sum(r["passed"] for r in read["field_outcomes"])
-        assert frame.attrs["overall_score"] == read["overall_score"]
+        assert summary["overall_score"].item() == read["overall_score"]
+        assert summary["passed"].item() == frame.passed.sum()
+        assert arrays.empty  # 0.1.0 counted no items in these
         assert {"$.title", "$.authors", "$.citations"} <= set(frame.path)
+    fields, _, summary = read_report(RUNS)
+    assert len(summary) == len(recorded)
+    assert summary[["run", "document"]].drop_duplicates().shape == (len(recorded), 2)
+    assert fields.groupby(["run", "document"]).size().sum() == summary["evaluated"].sum()
+    assert summary["judge_errors"].gt(0).sum() == 7
 
 
 def test_a_report_joins_with_fields(every_outcome, tmp_path):
     builder = ReportBuilder(ReportConfig(tmp_path, "r"))
-    frame = read_report(builder.save(builder.build(*every_outcome)))
+    report = builder.build(*every_outcome)
+    frame, arrays, _ = read_report(builder.save(report))
+    counts = ["matched", "missed_gold", "spurious_pred"]
+    broken_down = [
+        row.array_breakdown for row in report.field_outcomes if row.get("array_breakdown")
+    ]
+    assert arrays[counts].to_numpy().tolist() == [[b[name] for name in counts] for b in broken_down]
     fields = xb.evaluate(*every_outcome, profile="paper").fields.query("counted")
     joined = fields.merge(frame, on=["path", "metric"], suffixes=("", "_report"))
     assert len(joined) == len(fields) == len(frame)
@@ -421,4 +435,11 @@ def test_paths_of_extract_bench(row, path, tmp_path):
     head = {"output_name": "r", "overall_score": 1.0, "overall_pass_rate": 1.0}
     file = tmp_path / "report.json"
     file.write_text(json.dumps({**head, "field_outcomes": [whole]}), encoding="utf-8")
-    assert read_report(tmp_path).path.tolist() == [path]
+    assert read_report(tmp_path).fields.path.tolist() == [path]
+
+
+def test_a_folder_without_reports(tmp_path):
+    with pytest.raises(xb.InputError, match=r"holds no report; expected report\.json"):
+        read_report(tmp_path)
+    with pytest.raises(xb.InputError, match="absent"):
+        read_report(tmp_path / "absent.json")

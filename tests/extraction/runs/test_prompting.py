@@ -32,6 +32,24 @@ def test_the_names_of_the_paper() -> None:
     )
 
 
+def test_the_papers_prompt_in_both_modes(tmp_path: Path) -> None:
+    # appendix D: the document's name, the template as a guide, JSON only, no text around it
+    text = said(Prompt("prompt", "paper"), text="Total: 1")
+    assert text.index("report") < text.index(SHOWN) < text.index("valid JSON only")
+    assert "neither before the JSON nor after" in text
+    structured = said(Prompt("structured", "paper"), text="Total: 1")
+    assert "report" in structured
+    assert SHOWN not in structured  # section 4.3: it is the format of the answer
+    assert Prompt("prompt", "paper").version == Prompt("structured", "paper").version == "paper"
+
+    file = tmp_path / "prompt.txt"
+    file.write_text(PASTED, encoding="utf-8")
+    assert said(Prompt("prompt", file), text="x") == said(Prompt("prompt", PASTED), text="x")
+    assert Prompt("prompt", file).version == Prompt("prompt", PASTED).version
+    with pytest.raises(InputError, match=r"prompt file .*absent"):
+        Prompt("prompt", tmp_path / "absent.txt")
+
+
 def test_a_template_places_the_text() -> None:
     text = said(Prompt("prompt", "{text} {{}} {schema}"), text="Total: 1")
     assert text.endswith(f"{{}} {SHOWN}")
