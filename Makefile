@@ -53,6 +53,9 @@ endif
 ifneq ($(wildcard ../shared/seeds/.),)
 export EXTRACTBENCH_SEEDS ?= $(abspath ../shared/seeds)
 endif
+ifneq ($(wildcard ../shared/docubench/.),)
+export EXTRACTBENCH_DOCUBENCH ?= $(abspath ../shared/docubench)
+endif
 # litellm (installed with the published extract-bench) would fetch its price list when imported.
 export LITELLM_LOCAL_MODEL_COST_MAP := True
 # The checks start hundreds of interpreters: none of them should compile the package again.

@@ -20,7 +20,7 @@ from extractbench_nb.benchmark.published import Figure, rows_of
 from extractbench_nb.runs import shipped_rows
 
 if TYPE_CHECKING:
-    from extractbench_nb.support.publication import Texts
+    from extractbench_nb.benchmark.publication import Texts
 
 #: What stands where a figure cannot be recomputed.
 ABSENT = "–"
