@@ -207,23 +207,20 @@ class Retriever:
             if value not in allowed:
                 raise InputError(f"{name}={value!r}; {nearest(value, allowed)}")
         check_k(self.k)
+        model = self.model
         if self.method == "bm25":
             for name in ("model", "api_base", "store"):
                 if getattr(self, name) is not None:
                     raise InputError(f"{name}= goes with method='embedding'")
-        elif not (isinstance(self.model, str) or callable(self.model) or self._has_encode):
+        elif not (isinstance(model, str) or callable(model) or hasattr(model, "encode")):
             raise InputError(
                 "method='embedding' needs model=, the name of a model such as 'bge-m3', an object "
-                f"with encode() or a function from texts to vectors; found {self.model!r}"
+                f"with encode() or a function from texts to vectors; found {model!r}"
             )
-        if self.api_base is not None and not isinstance(self.model, str):
+        if self.api_base is not None and not isinstance(model, str):
             raise InputError("api_base= goes with the name of a model such as model='bge-m3'")
         if self.store is not None and find_spec("chromadb") is None:
             raise InputError("store= needs chromadb; install it with: pip install chromadb")
-
-    @property
-    def _has_encode(self) -> bool:
-        return hasattr(self.model, "encode")
 
     @property
     def described(self) -> dict[str, Any]:
@@ -255,25 +252,27 @@ class Retriever:
         chunks = split_documents(documents, chunk_size=self.chunk_size, overlap=self.overlap)
         return Index(self, tuple(chunks))
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Return the embedding of each text as a row of length 1; zeros are not changed."""
-        if isinstance(self.model, str):
-            vectors: Any = _served(self.model, texts, self.api_base)
-        else:
-            vectors = (self.model.encode if self._has_encode else self.model)(list(texts))
-        try:
-            matrix = np.asarray(vectors, dtype=np.float64)
-        except (TypeError, ValueError):
-            matrix = np.full((0, 0), np.nan)
-        is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
-        if not is_complete or not np.isfinite(matrix).all():
-            named = self.model if isinstance(self.model, str) else type(self.model).__name__
-            raise InputError(
-                f"{named!r} returned {one_line(repr(vectors))}; expected one vector of finite "
-                f"numbers for each of {len(texts)} texts"
-            )
-        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-        return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
+
+def _vectors(retriever: Retriever, texts: Sequence[str]) -> Vectors:
+    """Return the embedding of each text as a row of length 1; zeros are not changed."""
+    model = retriever.model
+    if isinstance(model, str):
+        vectors: Any = _served(model, texts, retriever.api_base)
+    else:
+        vectors = (model.encode if hasattr(model, "encode") else model)(list(texts))
+    try:
+        matrix = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.full((0, 0), np.nan)
+    is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
+    if not is_complete or not np.isfinite(matrix).all():
+        named = model if isinstance(model, str) else type(model).__name__
+        raise InputError(
+            f"{named!r} returned {one_line(repr(vectors))}; expected one vector of finite "
+            f"numbers for each of {len(texts)} texts"
+        )
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
 
 
 def _served(model: str, texts: Sequence[str], api_base: str | None) -> list[list[float]]:
@@ -352,7 +351,7 @@ class Index:
     def _scores(self, query: str) -> Vectors:
         """Return the score of every chunk: of BM25, or cosine similarity."""
         if self.retriever.method == "embedding":
-            (vector,) = self.retriever.vectors([query])
+            (vector,) = _vectors(self.retriever, [query])
             return np.asarray(self._vectors @ vector)
         bm25, known = self._bm25
         asked = [word for word in words(query) if word in known]
@@ -372,7 +371,7 @@ class Index:
 
     @cached_property
     def _vectors(self) -> Vectors:
-        return self.retriever.vectors([chunk.text for chunk in self.chunks])
+        return _vectors(self.retriever, [chunk.text for chunk in self.chunks])
 
     @cached_property
     def _collection(self) -> Any:
@@ -389,12 +388,12 @@ class Index:
         for start in range(collection.count(), len(texts), _STORED):
             part = texts[start : start + _STORED]
             ids = [str(start + n) for n in range(len(part))]
-            collection.add(ids=ids, embeddings=self.retriever.vectors(part))
+            collection.add(ids=ids, embeddings=_vectors(self.retriever, part))
         return collection
 
     def _stored(self, query: str, count: int) -> list[Ranked]:
         """Let Chroma rank the chunks; its index is approximate."""
-        vector = self.retriever.vectors([query])
+        vector = _vectors(self.retriever, [query])
         found = self._collection.query(query_embeddings=vector, n_results=count)
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
         return [(self.chunks[int(id_)], 1.0 - float(distance)) for id_, distance in pairs]

@@ -478,16 +478,11 @@ def _folder_task(folder: Path) -> TableTask:
     settings = _settings(folder / TASK_FILE)
     inside = folder / DOCUMENT_FOLDER
     documents = sorted(file for suffix in DOCUMENT_SUFFIXES for file in list_files(inside, suffix))
-    lists = {name: tuple(settings.get(name, ())) for name in _LISTS}
-    texts = dict.fromkeys(_TEXTS, "") | {"task": folder.name}
-    texts |= {name: settings[name] for name in _TEXTS if name in settings}
-    task = TableTask(
-        folder.name,
-        **texts,
-        **lists,
-        documents={file.name: file for file in documents},
-        _gold=folder / GOLD_FILE,
-    )
+    parts: dict[str, Any] = dict.fromkeys(_TEXTS, "") | {"task": folder.name}
+    parts |= {name: settings[name] for name in _TEXTS if name in settings}
+    parts |= {name: tuple(settings.get(name, ())) for name in _LISTS}
+    named = {file.name: file for file in documents}
+    task = TableTask(folder.name, **parts, documents=named, _gold=folder / GOLD_FILE)
     if "values" in settings:
         return task
     try:
