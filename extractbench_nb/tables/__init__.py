@@ -19,7 +19,7 @@ from extractbench_nb.tables.grits_result import LEGEND as LEGEND
 from extractbench_nb.tables.grits_result import METRICS as METRICS
 from extractbench_nb.tables.grits_result import SIDES as SIDES
 from extractbench_nb.tables.grits_result import Comparison as Comparison
-from extractbench_nb.tables.grits_result import GriTS
+from extractbench_nb.tables.grits_result import GriTS, PageGriTS
 from extractbench_nb.tables.grits_result import Line as Line
 from extractbench_nb.tables.grits_result import boxed_grid as boxed_grid
 from extractbench_nb.tables.grits_result import compare as compare
@@ -49,6 +49,7 @@ from extractbench_nb.tables.table_metrics import compare_tables
 
 __all__ = [
     "GriTS",
+    "PageGriTS",
     "Table",
     "align_texts",
     "array_tables",

@@ -216,6 +216,26 @@ def _is_single(value: Any) -> bool:
     return not isinstance(value, Mapping | Cell) and not is_row(value)
 
 
+def is_list_of_tables(given: Any) -> bool:
+    """Whether a list holds tables, and is none itself: as rows, records and cells are.
+
+    Items that are None stand for tables that a model did not return.
+    """
+    if not isinstance(given, list | tuple) or isinstance(given, Cell):
+        return False
+    items = [as_pandas(item) for item in given if item is not None]
+    return bool(items) and all(map(_is_whole_table, items))
+
+
+def _is_whole_table(item: Any) -> bool:
+    if isinstance(item, Table | pd.DataFrame | str | Path):
+        return True
+    if isinstance(item, np.ndarray):
+        return item.ndim > 1
+    is_list = isinstance(item, list | tuple) and not isinstance(item, Cell)
+    return is_list and bool(item) and all(isinstance(x, Mapping | Cell) or is_row(x) for x in item)
+
+
 def keys_of(items: list[Mapping[str, Any]]) -> dict[Any, None]:
     """Return the keys of all items, in the order in which they first appear."""
     return dict.fromkeys(key for item in items for key in item)

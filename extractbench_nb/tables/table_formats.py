@@ -235,7 +235,7 @@ class _Parsed:
 
     def __init__(self, tidy: bool, *, lenient: bool = False) -> None:
         self.tidy = tidy
-        self._lenient = lenient  # names in any case and with any prefix
+        self._lenient = lenient  # names with any prefix
         self.cells: list[_Open] = []
         self.pieces: list[str] = []
         self.groups: list[int] = []
@@ -247,7 +247,8 @@ class _Parsed:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle the start of an element."""
-        name = tag.rpartition(":")[2].lower() if self._lenient else tag
+        # the published reader sees no tag in capitals; a namespace is for the lenient parser
+        name = tag.rpartition(":")[2].lower() if self._lenient else tag.lower()
         self._end_piece(name)
         in_header = bool(self._elements) and self._elements[-1][1]
         cell = None
@@ -263,7 +264,8 @@ class _Parsed:
             if not self.groups:
                 self.groups.append(self._group)
                 self.notes.append("row 0: cells outside of any row, given one")
-            spans = {key: attributes[key] for key in _MOST if key in attributes}
+            lower = {key.lower(): value for key, value in attributes.items()}
+            spans = {key: lower[key] for key in _MOST if key in lower}
             is_header = in_header or name == "th"
             cell = _Open(len(self.groups) - 1, spans, is_header, len(self.pieces))
             self.cells.append(cell)

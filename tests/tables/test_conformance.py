@@ -11,7 +11,7 @@ import pytest
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Table, table_of_cells
-from extractbench_nb.tables.grid_similarity import grits, table_similarity
+from extractbench_nb.tables.grid_similarity import grits, measured
 from extractbench_nb.tables.reading import read_table
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
@@ -72,7 +72,7 @@ def test_ties_are_broken_within_the_recorded_range() -> None:
     for number, case in enumerate(cases()):
         for variant, by_metric in case["expected"]["tie_range"].items():
             for name, (low, high) in by_metric.items():
-                fscore = table_similarity(*tables(number), name, variant)[0]
+                fscore = measured(name, *tables(number), variant).scores[0]
                 assert low - 1e-9 <= fscore <= high + 1e-9
                 seen += 1
     assert seen > 5
@@ -105,7 +105,7 @@ def test_parts_of_tables(variant: str, built: str) -> None:
                 part, lines = table, (down, across)
             for name in ("top", "con", "loc"):
                 seen += 1
-                found = table_similarity(table, part, name, variant, lines)[0]
+                found = measured(name, table, part, variant, lines).scores[0]
                 expected = known[f"{variant}.{built}.{name}"]
                 if abs(found - expected) > 1e-6:
                     wrong.append((case["id"], known["x"], known["mode"], name, found, expected))
