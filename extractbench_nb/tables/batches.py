@@ -369,8 +369,11 @@ def _read_pairs(pairs: Any) -> tuple[pd.DataFrame, list[_Pair]]:
     if not names:
         raise InputError("pairs is empty; expected at least one pair of tables")
     # iterators are needed again for the rows
-    kept = [[list(t) if isinstance(t, Iterator) else t for t in pair] for pair in tables]
-    return with_ids(about, names), [(name, *pair) for name, pair in zip(names, kept, strict=True)]
+    true, predicted = (
+        [list(pair[n]) if isinstance(pair[n], Iterator) else pair[n] for pair in tables]
+        for n in (0, 1)
+    )
+    return with_ids(about, names), list(zip(names, true, predicted, strict=True))
 
 
 def with_ids(about: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
@@ -494,9 +497,9 @@ def position_rows(
         for (r, c), number in np.ndenumerate(grid):
             if r not in partners[0] or c not in partners[1]:
                 cell = tables[1].cells[number]
-                at = (None, names[c], kind_of(cell), None, None, r, c)
-                extra = ("hallucination", 0.0, False, None, cell.text)
-                yield *at, *extra, "no_partner", "missing", True
+                extra = (None, names[c], kind_of(cell), None, None, r, c)
+                wrong = ("hallucination", 0.0, False, None, cell.text)
+                yield *extra, *wrong, "no_partner", "missing", True
 
 
 def _column_names(table: Table) -> list[str]:

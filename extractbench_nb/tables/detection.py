@@ -105,7 +105,7 @@ def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> p
     recalls 0, 0.01, ... 1, of the highest precision at that recall or above; ``AP`` and ``AR``
     (recall of all) are means over t = 0.5, 0.55, ... 0.95. Of equal scores, the first image and the
     first object precede; of equal overlaps, the last true object is taken. Table 2 of Smock,
-    Pesala and Abraham, "PubTables-1M" (2022), uses them, see `pubtables`.
+    Pesala and Abraham, "PubTables-1M" (2021), uses them, see `pubtables`.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def detect(
     The image is scaled to a longest side of 1,000 pixels (detection: 800) and normalised by mean
     and deviation of ImageNet. A model returns for each query ``logits``, the last one for "no
     object", and ``pred_boxes``, centre and size as shares of the image. The score is the softmax of
-    the label. Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+    the label. Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
     """
     labels = task_labels(task)
     picture = read_image(image)

@@ -58,7 +58,7 @@ def checked_variant(given: Any, known: Iterable[str], what: str = "variant") -> 
 def dilate(table: Table) -> Table:
     """Give each cell the box of the rows and columns that it covers, without gaps in between.
 
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022): the boundaries of two adjacent
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021): the boundaries of two adjacent
     rows move until they meet halfway, also if they overlap. A row extends from the top to the
     bottom of the cells that span this row only. The paper does not define the extent of rows
     without such cells: here they share the space between their neighbours equally, even if there

@@ -29,7 +29,6 @@ from extractbench_nb.tables.batches import (
 from extractbench_nb.tables.cells import EMPTY, Table, is_share
 from extractbench_nb.tables.detection import read_image, score_detections, task_labels
 from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
-from extractbench_nb.tables.keep_curves import pubtables
 from extractbench_nb.tables.objects import (
     STRUCTURE_LABELS,
     Detected,
@@ -39,6 +38,7 @@ from extractbench_nb.tables.objects import (
     read_objects,
     read_words,
 )
+from extractbench_nb.tables.paper_figures import pubtables
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.resolution import from_objects, raw_grid
 from extractbench_nb.tables.table_metrics import TABLE_METRICS
@@ -366,7 +366,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
 
     Notes
     -----
-    Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2022). The true table is made of the
+    Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2021). The true table is made of the
     true objects by the same steps as the predicted one. ``grits_rawloc`` compares the boxes of rows
     and columns before conflicts are resolved. A table without objects has no ``grits_rawloc``, and
     without boxes no ``grits_loc``.

@@ -304,7 +304,7 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
 
     Notes
     -----
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
 
     Examples
     --------
@@ -381,7 +381,7 @@ def crop(
 
     Notes
     -----
-    Section 4 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+    Section 4 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
 
     Examples
     --------

@@ -108,7 +108,7 @@ def align_texts(a: str, b: str) -> pd.DataFrame:
     Notes
     -----
     The paper aligns the text of a PDF with that of the XML of the same article in this way (section
-    4 of "PubTables-1M", 2022); it does not state its scores. This function takes nine bytes per
+    4 of "PubTables-1M", 2021); it does not state its scores. This function takes nine bytes per
     pair of characters, and about three seconds for texts of 10,000 characters.
 
     Examples
@@ -201,7 +201,7 @@ def check_tables(
 
     Notes
     -----
-    Section 4, "Quality control", of Smock, Pesala and Abraham, "PubTables-1M" (2022), whose limits
+    Section 4, "Quality control", of Smock, Pesala and Abraham, "PubTables-1M" (2021), whose limits
     are the defaults. The distance is the Levenshtein distance over the longer length, averaged over
     all cells.
 

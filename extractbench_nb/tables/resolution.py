@@ -174,7 +174,7 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
 
     Notes
     -----
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022), which only says that overlap
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021), which only says that overlap
     between objects of a class is removed; steps and thresholds are those of the published code.
     Its defects are not repeated: docs/howto/tables.md lists them.
 

@@ -146,7 +146,7 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     """Read the one table in an HTML text.
 
     Well-formed XML is read like ``html_to_cells`` in the code published with Smock, Pesala and
-    Abraham (2022): spans may reach beyond the end of a row group, rows below the last ``tr`` are
+    Abraham (2021): spans may reach beyond the end of a row group, rows below the last ``tr`` are
     added if cells cover them completely, and the cells of a table within a cell count as cells of
     the outer table. Unlike there, the texts of scripts, styles and templates are left out. If that
     code fails or finds no cell, a lenient parser is used, and spans follow the HTML standard.

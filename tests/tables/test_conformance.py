@@ -12,6 +12,7 @@ import pytest
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Table, table_of_cells
 from extractbench_nb.tables.grid_similarity import grits, measured
+from extractbench_nb.tables.keep_curves import keep_curves
 from extractbench_nb.tables.reading import read_table
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
@@ -111,6 +112,17 @@ def test_parts_of_tables(variant: str, built: str) -> None:
                     wrong.append((case["id"], known["x"], known["mode"], name, found, expected))
     assert seen >= 100
     assert not wrong, (len(wrong), seen, wrong[:5])
+
+
+def test_curves_in_steps_of_a_tenth() -> None:
+    """Figure 6 over recorded tables: as near to the share that is kept as the recorded curves."""
+    tables = [case["true_cells"] for case in figure()[::4]]
+    curves = keep_curves(tables, metrics=["grits_top", "grits_con", "grits_loc"])
+    assert curves["x"].unique().tolist() == [n / 10 for n in range(11)]
+    wide = curves.pivot_table(index=["mode", "x"], columns="metric", values="score")
+    away = wide.sub(wide["ideal"], axis=0).abs().max().astype(float)
+    assert away["grits_loc"] < 1e-12
+    assert away.max() < 0.015
 
 
 @cache
