@@ -105,16 +105,15 @@ def pubtables(number: int | str) -> pd.DataFrame:
 def _statistics() -> pd.DataFrame:
     spec = FrameSpec("statistics", "", STATISTIC_COLUMNS.columns[:4])
     found = shipped_frame("tables/data/statistics.csv", spec)
-    units = [{"%": 0.01, "k": 1000.0}.get(text[-1], 1.0) for text in found["published"]]
-    texts = [text.rstrip("%k").replace(",", "") for text in found["published"]]
-    printed = {
-        name.replace("-", "_"): float(text) * unit
-        for name, text, unit in zip(found["id"], texts, units, strict=True)
-    }
+    records = found.astype(object).where(found.notna(), None).to_numpy().tolist()
+    # the digits as printed, and what one of the unit is worth
+    texts = {name: text.rstrip("%k").replace(",", "") for name, _, text, _ in records}
+    units = {name: {"%": 0.01, "k": 1000.0}.get(text[-1], 1.0) for name, _, text, _ in records}
+    printed = {name.replace("-", "_"): float(texts[name]) * units[name] for name in texts}
     rows = []
-    for row, text, unit in zip(found.itertuples(index=False), texts, units, strict=True):
-        value = None if pd.isna(row.formula) else float(pd.eval(row.formula, local_dict=printed))
-        digits = len(text.partition(".")[2])
-        agrees = None if value is None else round(value / unit, digits) == float(text)
-        rows.append((*(None if pd.isna(cell) else cell for cell in row), value, agrees))
+    for name, where, text, formula in records:
+        value = None if formula is None else float(pd.eval(formula, local_dict=printed))  # type: ignore[arg-type]
+        digits = len(texts[name].partition(".")[2])
+        agrees = value and round(value / units[name], digits) == float(texts[name])
+        rows.append((name, where, text, formula, value, agrees))
     return STATISTIC_COLUMNS.from_rows(rows)
