@@ -347,6 +347,12 @@ def is_share(value: Any) -> bool:
     return is_number and bool(0 <= value <= 1)
 
 
+def check_share(value: Any, name: str) -> None:
+    """Raise `InputError` unless a value is a number from 0 to 1."""
+    if not is_share(value):
+        raise InputError(f"{name} is {value!r}; expected a number from 0 to 1")
+
+
 def _is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
 

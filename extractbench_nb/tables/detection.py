@@ -80,16 +80,17 @@ def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> p
     Parameters
     ----------
     true, predicted : dict or iterable
-        The objects of each image, as `read_objects` takes them: a dict from the name of an image, or a
-        list with an entry per image. An image that a dict `predicted` lacks has no predicted objects.
+        The objects of each image, as `read_objects` takes them: a dict from the name of an image,
+        or a list with an entry per image. An image that a dict `predicted` lacks has no predicted
+        objects.
     task : str, optional
         ``"structure"`` (labels `STRUCTURE_LABELS`) or ``"detection"`` (`DETECTION_LABELS`).
 
     Returns
     -------
     pandas.DataFrame
-        One row per label, and one for ``all``: label, images, objects, predicted, AP50, AP75, AP, AR, 0
-        to 1. A label without true objects has no scores, and does not count in ``all``.
+        One row per label, and one for ``all``: label, images, objects, predicted, AP50, AP75, AP,
+        AR, 0 to 1. A label without true objects has no scores, and does not count in ``all``.
 
     Raises
     ------
@@ -98,12 +99,13 @@ def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> p
 
     Notes
     -----
-    As pycocotools computes them. In each image, the 100 predicted objects of a label with the highest
-    scores are matched, the best first, each to the free true object with the largest intersection over
-    union, if it is at least t. Average precision is the mean, over recalls 0, 0.01, ... 1, of the
-    highest precision at that recall or above; ``AP`` and ``AR`` are means over t = 0.5, 0.55, ... 0.95.
-    Of equal scores, the first image and object precede; of equal overlaps, the last true object does.
-    Table 2 of Smock, Pesala and Abraham, "PubTables-1M" (2021), see `pubtables`.
+    As pycocotools computes them. In each image, the 100 predicted objects of a label with the
+    highest scores are matched, the best first, each to the free true object with the largest
+    intersection over union, if it is at least t. Average precision is the mean, over recalls 0,
+    0.01, ... 1, of the highest precision at that recall or above; ``AP`` and ``AR`` are means over
+    t = 0.5, 0.55, ... 0.95. Of equal scores, the first image and object precede; of equal overlaps,
+    the last true object does. Table 2 of Smock, Pesala and Abraham, "PubTables-1M" (2021), see
+    `pubtables`.
 
     Examples
     --------
@@ -230,8 +232,8 @@ def detect(
     image : PIL.Image.Image, ndarray, PageImage, str or pathlib.Path
         The image of a table, or of a page; an array has shape (height, width, 3) and bytes.
     model : str, pathlib.Path or callable
-        An ONNX file of Table Transformer, or of a model with the same inputs and outputs; or a function
-        from an image (PIL, RGB) to objects, as `read_objects` takes them.
+        An ONNX file of Table Transformer, or of a model with the same inputs and outputs; or a
+        function from an image (PIL, RGB) to objects, as `read_objects` takes them.
     task : str, optional
         ``"structure"``: the parts of one table; ``"detection"``: the tables of a page.
     all_queries : bool, optional
@@ -241,22 +243,23 @@ def detect(
     Returns
     -------
     pandas.DataFrame
-        In the form of `read_objects`; boxes are in pixels. Objects that cannot be used are left out.
+        In the form of `read_objects`; boxes are in pixels. Objects that cannot be used are left
+        out.
 
     Raises
     ------
     InputError
-        The image or model cannot be read, the model has other inputs, outputs or numbers of labels, a
-        function returns no list, or a list in which nothing can be used.
+        The image or model cannot be read, the model has other inputs, outputs or numbers of labels,
+        a function returns no list, or a list in which nothing can be used.
     UnavailableError
         onnxruntime or pillow is not installed.
 
     Notes
     -----
-    The image is scaled to a longest side of 1,000 pixels (detection: 800) and normalised by mean and
-    deviation of ImageNet. A model returns for each query ``logits``, the last one for "no object", and
-    ``pred_boxes``, centre and size as shares of the image. The score is the softmax of the label.
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
+    The image is scaled to a longest side of 1,000 pixels (detection: 800) and normalised by mean
+    and deviation of ImageNet. A model returns for each query ``logits``, the last one for "no
+    object", and ``pred_boxes``, centre and size as shares of the image. The score is the softmax of
+    the label. Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
     """
     labels = task_labels(task)
     picture = read_image(image)
@@ -396,8 +399,8 @@ def page_tables(
     Returns
     -------
     list of Table
-        From top to bottom, with boxes in points from the upper left corner of the displayed page; of a
-        rotated table, in points of the table turned upright.
+        From top to bottom, with boxes in points from the upper left corner of the displayed page;
+        of a rotated table, in points of the table turned upright.
 
     Raises
     ------
@@ -408,8 +411,8 @@ def page_tables(
 
     Notes
     -----
-    With models, the page is drawn at 90 dots per inch; each table with a score of at least 0.5 is cut
-    out (`crop`), its objects are detected, and resolved with its words (`from_objects`).
+    With models, the page is drawn at 90 dots per inch; each table with a score of at least 0.5 is
+    cut out (`crop`), its objects are detected, and resolved with its words (`from_objects`).
     """
     path = Path(pdf)
     if models is None:

@@ -10,7 +10,6 @@ from functools import cache
 from importlib import import_module
 from itertools import chain, pairwise, product
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
@@ -145,8 +144,7 @@ def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
 
 def _area(boxes: Numbers) -> Numbers:
     """Return areas; an inverted box has none."""
-    found: Numbers = np.maximum(boxes[..., 2:] - boxes[..., :2], 0).prod(axis=-1)
-    return found
+    return np.asarray(np.maximum(boxes[..., 2:] - boxes[..., :2], 0).prod(axis=-1))
 
 
 def _intersection(a: Numbers, b: Numbers) -> Numbers:
@@ -268,11 +266,6 @@ def aligned_entries(rewards: Numbers) -> Numbers:
     return last[first].copy()
 
 
-def align(similarities: Numbers) -> Alignment:
-    """Align lines by their similarities."""
-    return trace(alignment_scores(similarities), similarities)
-
-
 def alignment_scores(similarities: Numbers) -> Numbers:
     """Return the score of the best alignment of the first lines of either side."""
     *many, lines, others = similarities.shape
@@ -284,8 +277,12 @@ def alignment_scores(similarities: Numbers) -> Numbers:
     return scores
 
 
-def trace(scores: Numbers, similarities: Numbers) -> Alignment:
-    """Trace the alignment back through its scores; see `align`."""
+def align(similarities: Numbers, scores: Numbers | None = None) -> Alignment:
+    """Align lines by their similarities; scores are those of `alignment_scores`, if known.
+
+    Of equal alignments, the one that pairs two lines from the end, else leaves out the true one.
+    """
+    scores = alignment_scores(similarities) if scores is None else scores
     pairs = []
     true, predicted = similarities.shape
     while true and predicted:
@@ -335,7 +332,7 @@ def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
     guessed = np.zeros(upper.shape, dtype=np.bool_)
     before = alignment_scores(upper)
     for pair, similarities in enumerate(upper):
-        guess = trace(before[pair], similarities)
+        guess = align(similarities, before[pair])
         guessed[pair, guess.true, guess.predicted] = True
     reached = np.where(guessed, scores(guessed), 0).sum(axis=(1, 2))
     after = alignment_scores(upper[..., ::-1, ::-1])[..., ::-1, ::-1]
@@ -575,41 +572,21 @@ PAIR_COLUMNS = FrameSpec(
 )
 
 
-class _Variant(NamedTuple):
-    """How boxes are compared, and texts: None is by their longest common subsequence."""
+#: How boxes are compared, and texts: None is by their longest common subsequence.
+GRITS_VARIANTS: Mapping[str, tuple[Callable[[Numbers, Numbers], Numbers], str | None]] = {
+    "paper": (iou, None),
+    "paper_substring": (iou, "substring"),
+    "released": (hull_overlap, "blocks"),
+}
 
-    boxes: Callable[[Numbers, Numbers], Numbers]
-    texts: str | None
 
-
-#: How boxes and texts are compared.
-GRITS_VARIANTS: Mapping[str, _Variant] = MappingProxyType(
-    {
-        "paper": _Variant(iou, None),
-        "paper_substring": _Variant(iou, "substring"),
-        "released": _Variant(hull_overlap, "blocks"),
-    }
-)
+_Tables: TypeAlias = list[Table] | list[str] | list[pd.DataFrame] | list[Path]
 
 
 @overload
-def grits(
-    true: list[Table] | list[str] | list[pd.DataFrame] | list[Path],
-    predicted: list[Any],
-    metrics: str | Sequence[str] | None = None,
-    variant: str = "paper",
-    *,
-    tidy: bool = False,
-) -> PageGriTS: ...
+def grits(true: _Tables, predicted: list[Any], *args: Any, **options: Any) -> PageGriTS: ...
 @overload
-def grits(
-    true: Any,
-    predicted: Any,
-    metrics: str | Sequence[str] | None = None,
-    variant: str = "paper",
-    *,
-    tidy: bool = False,
-) -> GriTS: ...
+def grits(true: Any, predicted: Any, *args: Any, **options: Any) -> GriTS: ...
 def grits(
     true: Any,
     predicted: Any,
@@ -955,7 +932,7 @@ def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> 
             similarities += 1
             continue
         texts, others = columns[0][key], columns[1][key]
-        kind = GRITS_VARIANTS[variant].texts
+        kind = GRITS_VARIANTS[variant][1]
         if kind is None:
             found = text_similarity(texts, others)
         else:

@@ -26,7 +26,7 @@ from extractbench_nb.tables.batches import (
     score_frames,
     with_ids,
 )
-from extractbench_nb.tables.cells import EMPTY, Table, is_share
+from extractbench_nb.tables.cells import EMPTY, Table, check_share
 from extractbench_nb.tables.detection import read_image, score_detections, task_labels
 from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
 from extractbench_nb.tables.objects import (
@@ -392,8 +392,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
                 raise InputError(f"predicted: there is no image {name!r}; {hint}")
     elif not callable(predicted):
         raise InputError(f"predicted is {type(predicted).__name__}; expected a dict or a function")
-    if not is_share(threshold):
-        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    check_share(threshold, "threshold")
     names = tuple(checked_names(metrics, TABLE_METRICS))
     checked_variant(variant, GRITS_VARIANTS)
     answer_of = predicted.get if isinstance(predicted, Mapping) else lambda *_: predicted

@@ -12,7 +12,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, no_column
-from extractbench_nb.tables.cells import Box, Cell, Numbers, is_share, is_whole
+from extractbench_nb.tables.cells import Box, Cell, Numbers, check_share, is_whole
 from extractbench_nb.tables.grid_similarity import boundaries
 from extractbench_nb.tables.reading import read_table
 
@@ -121,8 +121,8 @@ def read_objects(
     Parameters
     ----------
     given : pandas.DataFrame or list of dict
-        Each has a ``label``, by name or number, a box, as ``bbox`` (x0, y0, x1, y1) or as four columns,
-        and perhaps a ``score``, otherwise 1.
+        Each has a ``label``, by name or number, a box, as ``bbox`` (x0, y0, x1, y1) or as four
+        columns, and perhaps a ``score``, otherwise 1.
     where : str, optional
         What messages call them.
     labels : sequence of str, optional
@@ -131,11 +131,11 @@ def read_objects(
     Returns
     -------
     objects : pandas.DataFrame
-        One row per usable object: ``label``, ``score``, ``x0``, ``y0``, ``x1``, ``y1``; the index has
-        the position in `given`.
+        One row per usable object: ``label``, ``score``, ``x0``, ``y0``, ``x1``, ``y1``; the index
+        has the position in `given`.
     problems : dict
-        By position what is wrong with those left out: an unknown label, a box that is not four finite
-        numbers or has no area, a score outside 0 to 1.
+        By position what is wrong with those left out: an unknown label, a box that is not four
+        finite numbers or has no area, a score outside 0 to 1.
 
     Raises
     ------
@@ -283,20 +283,20 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     table : Table, or an input of `read_table`
         The table, whose cells have boxes.
     padding : float, optional
-        Distance of the table from the left and upper edge, to which boxes are moved, as in the crops of
-        PubTables-1M (30 pixels there). By default they are not moved.
+        Distance of the table from the left and upper edge, to which boxes are moved, as in the
+        crops of PubTables-1M (30 pixels there). By default they are not moved.
 
     Returns
     -------
     pandas.DataFrame
-        In the form of `read_objects`, with score 1: the table, its columns and rows without gaps, the
-        header, projected row headers, and other cells that span and are not blank.
+        In the form of `read_objects`, with score 1: the table, its columns and rows without gaps,
+        the header, projected row headers, and other cells that span and are not blank.
 
     Raises
     ------
     InputError
-        No cell has a box, the boxes contradict the order of rows or columns, or `padding` is no number
-        from 0.
+        No cell has a box, the boxes contradict the order of rows or columns, or `padding` is no
+        number from 0.
 
     Notes
     -----
@@ -353,8 +353,8 @@ def crop(
     image : numpy.ndarray or PIL.Image.Image
         The page, height x width pixels, with or without channels.
     objects : pandas.DataFrame or list of dict
-        The detected objects, as `read_objects` takes them with `DETECTION_LABELS`; those that cannot be
-        used are left out.
+        The detected objects, as `read_objects` takes them with `DETECTION_LABELS`; those that
+        cannot be used are left out.
     words : pandas.DataFrame or list of dict, optional
         The words of the page, as `from_objects` takes them.
     padding : float, optional
@@ -365,8 +365,8 @@ def crop(
     Returns
     -------
     list of Crop
-        One per table, in the order of the objects. A rotated table is turned by 90 degrees clockwise. A
-        word may be in several crops.
+        One per table, in the order of the objects. A rotated table is turned by 90 degrees
+        clockwise. A word may be in several crops.
 
     Raises
     ------
@@ -390,8 +390,7 @@ def crop(
         shape = f"has the shape {pixels.shape}" if pixels.ndim else f"is {type(image).__name__}"
         raise InputError(f"image {shape}; expected pixels, height x width (x channels)")
     padding = _checked_padding(padding)
-    if not is_share(threshold):
-        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    check_share(threshold, "threshold")
     found = detected_objects(objects, "objects", DETECTION_LABELS)
     read = read_words([] if words is None else words)[0]
     corners = list(_CORNERS)

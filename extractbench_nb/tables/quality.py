@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole
+from extractbench_nb.tables.cells import Cell, Table, check_share, is_whole
 from extractbench_nb.tables.grid_similarity import align, line_extents
 from extractbench_nb.tables.reading import read_table
 
@@ -214,8 +214,7 @@ def check_tables(
     >>> check_tables([cells])["reason"].item()
     'rows overlap'
     """
-    if not is_share(limit):
-        raise InputError(f"limit is {limit!r}; expected a number from 0 to 1")
+    check_share(limit, "limit")
     if not is_whole(max_objects):
         raise InputError(f"max_objects is {max_objects!r}; expected a whole number")
     listed = list_of_tables(tables, "tables")

@@ -12,14 +12,13 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import (
     Cell,
     Indices,
     Numbers,
     Table,
+    check_share,
     covered_grid,
-    is_share,
     leading,
     table_of_cells,
 )
@@ -81,15 +80,15 @@ class ResolvedTable:
     table : Table
         The table, whose cells have texts and boxes.
     confidence : float
-        Fit of the words into cells, 0 to 1: the mean of the smallest and the average share of a word
-        that one cell holds; 0 without words.
+        Fit of the words into cells, 0 to 1: the mean of the smallest and the average share of a
+        word that one cell holds; 0 without words.
     threshold : float
         The least score.
     given : tuple
         The arguments objects and words of `from_objects`.
     objects : pandas.DataFrame
-        One row per resolved object: ``object`` (position in the input), label, score, box before rows
-        and columns shrink to their words, ``rows``, ``columns``.
+        One row per resolved object: ``object`` (position in the input), label, score, box before
+        rows and columns shrink to their words, ``rows``, ``columns``.
     changes : pandas.DataFrame
         One row per change, in the order of the steps: object, step, action, reason, rows, columns.
     """
@@ -148,8 +147,8 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
     Parameters
     ----------
     objects : pandas.DataFrame or list of dict
-        What a model found in the image of a table, as `read_objects` reads it. Of several tables, the
-        words in the one with the highest score are used; `crop` cuts out each.
+        What a model found in the image of a table, as `read_objects` reads it. Of several tables,
+        the words in the one with the highest score are used; `crop` cuts out each.
     words : pandas.DataFrame or list of dict, optional
         Words with a ``text`` and a box, as ``bbox`` (x0, y0, x1, y1) or four columns; perhaps
         ``block_num``, ``line_num`` and ``span_num``, which give their order (otherwise that of the
@@ -161,20 +160,20 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
     Returns
     -------
     ResolvedTable
-        ``.table``, ``.confidence``, ``.objects``, ``.changes``. Every position of the table has exactly
-        one cell, and the order of the objects does not matter.
+        ``.table``, ``.confidence``, ``.objects``, ``.changes``. Every position of the table has
+        exactly one cell, and the order of the objects does not matter.
 
     Raises
     ------
     InputError
-        The objects or words are not a list, or `threshold` is not a number from 0 to 1. A single object
-        or word that cannot be used is left out, see ``.changes``.
+        The objects or words are not a list, or `threshold` is not a number from 0 to 1. A single
+        object or word that cannot be used is left out, see ``.changes``.
 
     Notes
     -----
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021), which only says that overlap between
-    objects of a class is removed; steps and thresholds are those of the published code, without its
-    defects, which docs/howto/tables.md lists.
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021), which only says that overlap
+    between objects of a class is removed; steps and thresholds are those of the published code,
+    without its defects, which docs/howto/tables.md lists.
 
     Examples
     --------
@@ -185,8 +184,7 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
     >>> found.table.texts == true.texts, found.confidence
     (True, 1.0)
     """
-    if not is_share(threshold):
-        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    check_share(threshold, "threshold")
     detected = detected_objects(objects, "objects")
     read = detected_words([] if words is None else words, "words")
     draft = _Draft(detected, read, threshold)
@@ -204,8 +202,8 @@ def raw_grid(objects: Any, *, threshold: float = 0.5) -> Table:
     """Return the detected box of each position, without conflict resolution.
 
     For the metric ``rawloc`` of `grits`: the box of a position is the intersection of its row and
-    column; a spanning cell has the positions whose row and column it covers by half or more, and the
-    box that the model gave. The better spanning cell counts if two overlap.
+    column; a spanning cell has the positions whose row and column it covers by half or more, and
+    the box that the model gave. The better spanning cell counts if two overlap.
 
     Parameters
     ----------
@@ -217,8 +215,8 @@ def raw_grid(objects: Any, *, threshold: float = 0.5) -> Table:
     Returns
     -------
     Table
-        Cells with boxes and without texts; the box of a row and a column that do not meet is reversed,
-        so that it has no area.
+        Cells with boxes and without texts; the box of a row and a column that do not meet is
+        reversed, so that it has no area.
 
     Raises
     ------
@@ -231,8 +229,7 @@ def raw_grid(objects: Any, *, threshold: float = 0.5) -> Table:
     >>> raw_grid([{"label": label, "bbox": box} for label, box in lines]).cells[0].box
     (1.0, 0.0, 8.0, 4.0)
     """
-    if not is_share(threshold):
-        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    check_share(threshold, "threshold")
     _, labels, scores, boxes, _ = detected_objects(objects, "objects")
     ranked = [n for n in np.lexsort((*boxes.T, -scores)) if scores[n] >= threshold]
     sides = []
