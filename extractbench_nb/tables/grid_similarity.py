@@ -29,7 +29,7 @@ from extractbench_nb.tables.reading import (
     text_of,
     texts_of,
 )
-from extractbench_nb.tables.table_formats import check_size
+from extractbench_nb.tables.table_formats import check_size, tables_in
 
 
 def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:
@@ -603,7 +603,8 @@ def grits(
         Two tables in any form that `read_table` reads: cells with ``row_nums`` and ``column_nums``,
         and if known ``text`` (or ``cell_text``), ``bbox`` (x0, y0, x1, y1) and
         ``is_column_header``; HTML, CSV or a table in Markdown; a DataFrame; a JSON array of
-        objects. Or two lists of such tables, those of a page or document, in any order.
+        objects. Or two lists of such tables, those of a page or document, in any order; beside a
+        list, also a text with several tables in HTML or Markdown.
     metrics : str or sequence of str, optional
         ``top`` (topology: which positions a cell covers), ``con`` (content: its text), ``loc``
         (location: its box) and ``rawloc`` (the predicted boxes as a model gave them, against the
@@ -750,14 +751,21 @@ def read_lists(
 ) -> tuple[list[Table], list[Table], dict[int, str]]:
     """Read two tables, or lists of them; a predicted one that is unreadable is empty.
 
-    A single table beside a list is a list of one. The dict has the reasons by index.
+    Beside a list, a text may hold several tables, and one table is a list of one. The dict has the
+    reasons by index.
     """
     is_page = is_list_of_tables(true) or is_list_of_tables(predicted)
     sides: tuple[list[Table], list[Table]] = [], []
     unreadable: dict[int, str] = {}
     for side, given, read in zip(SIDES, (true, predicted), sides, strict=True):
-        is_list = isinstance(given, list | tuple) and (not given or is_list_of_tables(given))
-        for n, table in enumerate(given if is_page and is_list else [given]):
+        tables = [given]
+        if is_page and isinstance(given, str):
+            tables = tables_in(given)
+        elif (
+            is_page and isinstance(given, list | tuple) and (not given or is_list_of_tables(given))
+        ):
+            tables = list(given)
+        for n, table in enumerate(tables):
             try:
                 where = f"{name}{side} table {n}" if is_page else name + side
                 read.append(read_table(table, name=where, tidy=tidy))

@@ -188,6 +188,22 @@ def _part(text: str) -> tuple[str, str]:
     return text[start:stop], "tags of cells outside of the table, left out" if is_lost else ""
 
 
+def tables_in(text: str) -> list[str]:
+    """Divide a text with several HTML or Markdown tables; a text with one or none is left whole."""
+    plain, spans, depth, start = _without_code(text), [], 0, 0
+    tags = [(m.start(), 1, m.start()) for m in _TABLE_BEGIN.finditer(plain)]
+    tags += [(m.start(), -1, m.end()) for m in _TABLE_END.finditer(plain)]
+    for _, step, place in sorted(tags):
+        start = place if depth == 0 and step > 0 else start
+        depth = max(0, depth + step)
+        if depth == 0 and step < 0:
+            spans.append(text[start:place])
+    if not spans:
+        lines, tables = _pipe_tables(text)
+        spans = ["\n".join(lines[table.lines[0] : table.lines[-1] + 1]) for table in tables]
+    return spans if len(spans) > 1 else [text]
+
+
 def _strictly(text: str, tidy: bool) -> _Parsed | None:
     """Read well-formed XML; return None if it is not well-formed or has no cell."""
     if "<!ENTITY" in text:

@@ -66,6 +66,21 @@ def test_forms_of_lists(form: Any) -> None:
     assert isinstance(xb.tables.grits(write(first), write(first)), xb.tables.GriTS)
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"<h1>A page</h1>{TOWNS}<p>and</p>{NAMES}",
+        f"<table><tr><td>{TOWNS}</td></tr></table>{NAMES}",
+        "|City|Pop|\n|---|---|\n|NYC|8M|\n\nand\n\n|Name|Score|\n|---|---|\n|Alice|95|\n",
+    ],
+)
+def test_a_text_with_several_tables(page: str) -> None:
+    found = xb.tables.grits([NAMES, TOWNS], page, "con")
+    assert found.scores.loc["con", "fscore"] > 0.6
+    assert [len(found.true), len(found.predicted)] == [2, 2]
+    assert found.pairs["predicted"].tolist() == [1, 0]
+
+
 def test_pairs_have_the_greatest_sum() -> None:
     rng = random.Random(4)
     true = [html(*("".join(rng.choices("abc", k=3)) for _ in range(3))) for _ in range(4)]
