@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import ceil
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -169,6 +169,9 @@ class TableScores:
     variant : str
         The variant of the metric.
     """
+
+    #: What statistics compare if nothing is named.
+    measures: ClassVar[tuple[str, ...]] = ("grits_top", "grits_con")
 
     summary: pd.DataFrame
     scores: pd.DataFrame

@@ -3,10 +3,12 @@
 Recorded values are those of the package grits-metric 0.7.0, which is compared too if installed.
 """
 
+import pickle
 import random
 from itertools import permutations
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import extractbench_nb as xb
@@ -196,6 +198,14 @@ def test_statistics_take_tables() -> None:
     runs = {name: xb.tables.evaluate_tables(pairs) for name, pairs in (("a", given), ("b", worse))}
     compared = xb.compare_runs(runs, measures=["grits_con"])
     assert compared.differences["b_minus_a"].tolist() == pytest.approx([0.2])
+    both = [
+        {"run": run, "document": name, "true": true, "predicted": pair[1]}
+        for run, pairs in (("a", given), ("b", worse))
+        for name, pair in pairs.items()
+    ]
+    alone = xb.tables.evaluate_tables(pd.DataFrame(both))
+    assert xb.compare_runs(alone).scores["measure"].unique().tolist() == ["grits_top", "grits_con"]
+    assert pickle.loads(pickle.dumps(alone)).rows.equals(alone.rows)
     counts = xb.breakdown(runs, ["run", "outcome"]).set_index(["run", "outcome"])["rows"]
     assert counts.to_dict() == {
         ("a", "correct"): 48,
