@@ -223,8 +223,8 @@ def is_list_of_tables(given: Any) -> bool:
     """
     if not isinstance(given, list | tuple) or isinstance(given, Cell):
         return False
-    items = [as_pandas(item) for item in given if item is not None]
-    return bool(items) and all(map(_is_whole_table, items))
+    items = [item for item in given if item is not None]
+    return bool(items) and all(_is_whole_table(as_pandas(item)) for item in items)
 
 
 def _is_whole_table(item: Any) -> bool:
