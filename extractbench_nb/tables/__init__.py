@@ -19,7 +19,7 @@ from extractbench_nb.tables.grits_result import LEGEND as LEGEND
 from extractbench_nb.tables.grits_result import METRICS as METRICS
 from extractbench_nb.tables.grits_result import SIDES as SIDES
 from extractbench_nb.tables.grits_result import Comparison as Comparison
-from extractbench_nb.tables.grits_result import GriTS
+from extractbench_nb.tables.grits_result import GriTS, PageGriTS
 from extractbench_nb.tables.grits_result import Line as Line
 from extractbench_nb.tables.grits_result import boxed_grid as boxed_grid
 from extractbench_nb.tables.grits_result import compare as compare
@@ -31,12 +31,13 @@ from extractbench_nb.tables.grits_result import two_digits as two_digits
 from extractbench_nb.tables.images import TableImage as TableImage
 from extractbench_nb.tables.images import TableImages as TableImages
 from extractbench_nb.tables.images import evaluate_images, load_images
-from extractbench_nb.tables.keep_curves import keep_curves, made_up_tables, pubtables
+from extractbench_nb.tables.keep_curves import keep_curves, made_up_tables
 from extractbench_nb.tables.objects import STRUCTURE_LABELS as STRUCTURE_LABELS
 from extractbench_nb.tables.objects import Words as Words
 from extractbench_nb.tables.objects import crop, read_objects, to_objects
 from extractbench_nb.tables.objects import detected_objects as detected_objects
 from extractbench_nb.tables.objects import detected_words as detected_words
+from extractbench_nb.tables.paper_figures import pubtables
 from extractbench_nb.tables.quality import align_texts, check_tables
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.reading import text_of as text_of
@@ -49,6 +50,7 @@ from extractbench_nb.tables.table_metrics import compare_tables
 
 __all__ = [
     "GriTS",
+    "PageGriTS",
     "Table",
     "align_texts",
     "array_tables",

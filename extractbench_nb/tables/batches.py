@@ -1,70 +1,46 @@
-"""`evaluate_tables` and `array_tables`: scores of many pairs of tables."""
+"""`evaluate_tables` and `array_tables`: scores of many tables, in the result protocol."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import ceil
-from typing import Any, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from extractbench_nb.core import Evaluation
-from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
+from extractbench_nb.core.frames import ROW_COLUMNS, SCORE_COLUMNS, Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, no_column
 from extractbench_nb.stats import Drawing, mean_intervals
 from extractbench_nb.support.cards import card_html
 from extractbench_nb.support.concurrency import progress_bar, worker_count, worker_pool
-from extractbench_nb.tables.cells import Table
-from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
-from extractbench_nb.tables.grits_result import SIDES
-from extractbench_nb.tables.quality import is_complex
-from extractbench_nb.tables.reading import keys_of, objects_of, read_records, read_table
-from extractbench_nb.tables.table_metrics import (
-    COMPARISON_COLUMNS,
-    TABLE_METRICS,
-    compare_rows,
-    usual_metrics,
+from extractbench_nb.tables.cells import EMPTY, Table, header_rows
+from extractbench_nb.tables.grid_similarity import (
+    GRITS_VARIANTS,
+    checked_names,
+    checked_variant,
+    measured_page,
+    ratios,
+    read_lists,
 )
+from extractbench_nb.tables.grits_result import NEARLY, SIDES, kind_of
+from extractbench_nb.tables.quality import is_complex
+from extractbench_nb.tables.reading import (
+    keys_of,
+    objects_of,
+    read_records,
+)
+from extractbench_nb.tables.table_metrics import TABLE_METRICS, compare_rows, usual_metrics
 
-#: The name of a pair, and its tables, which are not read yet.
+#: The name of a pair, and its tables, or lists of tables, which are not read yet.
 _Pair: TypeAlias = tuple[str, Any, Any]
-
-
-def _read_pairs(pairs: Any, taken: Sequence[str]) -> tuple[pd.DataFrame, list[_Pair]]:
-    """Return ``document`` and the user's columns, none of which may be `taken`, and the pairs."""
-    tables: list[Any]
-    pairs = as_pandas(pairs)
-    if isinstance(pairs, pd.DataFrame):
-        for side in SIDES:
-            if side not in pairs.columns:
-                raise InputError(f"pairs: {no_column(side, pairs.columns)}")
-        about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
-        for name in about.columns.intersection(list(taken)):
-            raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
-        if "document" not in about.columns:
-            about.insert(0, "document", pd.Series(list(map(str, pairs.index)), dtype="string"))
-        tables = list(zip(pairs["true"], pairs["predicted"], strict=True))
-    else:
-        if isinstance(pairs, Mapping):
-            names, tables = list(map(str, pairs)), list(pairs.values())
-        elif isinstance(pairs, Iterable) and not isinstance(pairs, str | bytes):
-            tables = list(pairs)
-            names = [str(n) for n in range(len(tables))]
-        else:
-            raise InputError(
-                f"pairs is {type(pairs).__name__}; expected a list of (true, predicted), a dict "
-                "from name to such a pair, or a DataFrame with columns true and predicted"
-            )
-        for name, pair in zip(names, tables, strict=True):
-            if not isinstance(pair, tuple | list) or len(pair) != len(SIDES):
-                raise InputError(f"pairs, {name!r}: expected (true, predicted)")
-        about = pd.DataFrame({"document": pd.array(names, dtype="string")})
-    if about.empty:
-        raise InputError("pairs is empty; expected at least one pair of tables")
-    named = zip(about["document"].astype(str), tables, strict=True)
-    return about, [(name, *pair) for name, pair in named]
+#: The true and the predicted tables of a document.
+Sides: TypeAlias = tuple[Sequence[Table], Sequence[Table]]
 
 
 def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]:
@@ -117,11 +93,34 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
 
 TABLE_SCORE_COLUMNS = FrameSpec(
     "table_scores",
-    "one row per pair of tables and metric",
+    "one row per pair of tables, or of pages, and measure",
     (
-        Column("document", "string", "name of the pair"),
-        Column("metric", "string", "metric", "as in `compare_tables`"),
-        *COMPARISON_COLUMNS.columns,
+        *SCORE_COLUMNS.columns[:-1],
+        Column("score", "Float64", "f-score, similarity, or 1 for equal", "0 to 1", nullable=True),
+        Column("precision", "Float64", "of the measures that have one", "0 to 1", nullable=True),
+        Column("recall", "Float64", "of the measures that have one", "0 to 1", nullable=True),
+        Column("true_size", "Int64", "true positions, of grits_ measures", "0 and up", True),
+        Column("predicted_size", "Int64", "predicted positions", "0 and up", True),
+        Column("note", "string", "why there is no score; else empty"),
+    ),
+)
+
+TABLE_ROW_COLUMNS = FrameSpec(
+    "table_rows",
+    "one row per position of a true table, and per position of a predicted one without a partner",
+    (
+        *ROW_COLUMNS.columns[:2],
+        Column("table", "Int64", "number of the true table; NA if there is none", "0 and up", True),
+        Column("field", "string", "texts of the column's header, or column and its number"),
+        Column("kind", "string", "part of the table", "header, projected, or empty"),
+        Column("row", "Int64", "row in the true table", "0 and up", True),
+        Column("column", "Int64", "column in the true table", "0 and up", True),
+        Column("predicted_row", "Int64", "row in the predicted table", "0 and up", True),
+        Column("predicted_column", "Int64", "column in the predicted table", "0 and up", True),
+        *ROW_COLUMNS.columns[2:],
+        Column("reason", "string", "no_partner, differs, or empty"),
+        Column("gold_state", "string", "whether gold has the position", "present, missing"),
+        Column("counted", "bool", "true: every position enters the scores"),
     ),
 )
 
@@ -133,40 +132,64 @@ MEAN_COLUMNS = FrameSpec(
         Column("tables", "int64", "pairs that have a score", "0 and up"),
         Column("unreadable", "int64", "predicted tables among them that could not be read"),
         Column("mean", "Float64", "mean score", "0 to 1", nullable=True),
-        Column("low", "Float64", "lower end of the interval", "0 to 1", nullable=True),
-        Column("high", "Float64", "upper end of the interval", "0 to 1", nullable=True),
+        Column("low", "Float64", "lower end of its interval", "0 to 1", nullable=True),
+        Column("high", "Float64", "upper end of its interval", "0 to 1", nullable=True),
+        Column("micro", "Float64", "f-score of all positions, of grits_ metrics", "0 to 1", True),
     ),
 )
 
-_ABOUT = ("rows", "columns", "complex", "readable", "problem")
+_ABOUT = ("tables", "rows", "columns", "complex", "readable", "problem")
 _ALL = "all"
 _CHUNK = 16
+#: In place of the third row, of location, where there is none.
+_NONE = [("", None)]
 
 
 class Scored(NamedTuple):
-    """One pair: the tables, and one row per metric: name, score, precision, recall, note."""
+    """One document: facts in the order of `_ABOUT`, and one row per measure: its name, and values.
 
-    about: tuple[int, int, bool, bool, str]
+    Values are score, precision, recall, both sizes and note, as in `TABLE_SCORE_COLUMNS`.
+    """
+
+    about: tuple[Any, ...]
     rows: list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableScores:
-    """Scores of many pairs of tables; made by `evaluate_tables`.
+    """Scores of many tables, as statistics and views take results; made by `evaluate_tables`.
 
     Attributes
     ----------
     summary : pandas.DataFrame
-        One row per pair: document, your own columns, numbers of rows and columns of the true table,
-        complex (whether a cell of it spans), readable and problem (of the predicted one), and a
-        column for each metric. It can be passed to `compare_runs`.
+        One row per pair: run, document, your own columns, number of true tables, rows and columns
+        of the only one, complex (whether a cell spans), readable and problem (of the predicted
+        tables), and a column for each measure.
     scores : pandas.DataFrame
-        One row per pair and metric: document, your own columns, metric, score, precision, recall,
-        note.
+        One row per pair and measure: run, document, measure, score, precision, recall, sizes, note.
+    variant : str
+        The variant of the metric.
     """
+
+    #: What statistics compare if nothing is named.
+    measures: ClassVar[tuple[str, ...]] = ("grits_top", "grits_con")
 
     summary: pd.DataFrame
     scores: pd.DataFrame
+    variant: str
+    #: Returns the tables of each document again.
+    _sides: Callable[[], Iterable[Sides]]
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """One row per position, aligned by ``grits_con``; its mean is not the document's score."""
+        runs = self.summary["run"].astype(object).where(self.summary["run"].notna(), None)
+        names = zip(runs, self.summary["document"], self._sides(), strict=True)
+        return TABLE_ROW_COLUMNS.from_rows(
+            (run, document, *row)
+            for run, document, sides in names
+            for row in position_rows(*sides, self.variant)
+        )
 
     def __repr__(self) -> str:
         """Return the means of all tables."""
@@ -175,7 +198,7 @@ class TableScores:
         shown = ", ".join(f"{row.metric} {row.mean:.3f}" for row in valid.itertuples()) or "of none"
         unread = int((~self.summary["readable"]).sum())
         more = f"; {unread:,} unreadable, scored 0" if unread else ""
-        names = self.scores["metric"].unique()
+        names = self.scores["measure"].unique()
         unscored = int(self.summary[names].isna().all(axis=1).sum())
         more += f"; {unscored:,} without a score" if unscored else ""
         return f"{type(self).__name__}({len(self.summary):,} tables; mean {shown}{more})"
@@ -209,8 +232,9 @@ class TableScores:
         Returns
         -------
         pandas.DataFrame
-            The columns of `by`, metric, tables, unreadable, mean, and a BCa bootstrap interval of
-            the mean over tables. With one column the group ``all`` comes last.
+            The columns of `by`, metric, tables, unreadable, mean, a BCa bootstrap interval of the
+            mean over tables, and ``micro``: the f-score of the sums over all positions, in which
+            large tables count more. With one column the group ``all`` comes last.
 
         Raises
         ------
@@ -225,20 +249,34 @@ class TableScores:
         groups = [*iter(self.summary.groupby(names, sort=True, dropna=False))] if names else []
         if len(names) <= 1:
             groups.append(((_ALL,), self.summary))
-        metrics = self.scores["metric"].unique()
-        parts = [(key, name, part) for key, part in groups for name in metrics]
-        samples = [part[name].dropna().to_numpy(dtype=float) for _, name, part in parts]
+        by_place = self.scores.groupby("measure", sort=False)
+        parts = []
+        for key, part in groups:
+            for name, rows in by_place:
+                scored = rows.iloc[part.index].set_index(part.index)
+                parts.append((key, name, scored[scored["score"].notna()]))
+        samples = [scored["score"].to_numpy(dtype=float) for _, _, scored in parts]
         intervals = mean_intervals(samples, Drawing(confidence, resamples, seed))
-        rows = []
-        for (_, name, part), sample, interval in zip(parts, samples, intervals, strict=True):
-            unreadable = int((~part.loc[part[name].notna(), "readable"]).sum())
+        readable = self.summary["readable"].to_numpy(dtype=bool)
+        means = []
+        for (_, name, scored), sample, interval in zip(parts, samples, intervals, strict=True):
+            unreadable = int((~readable[scored.index]).sum())
             mean = float(sample.mean()) if len(sample) else None
             ends = (None if end is None else min(max(end, 0.0), 1.0) for end in interval[:2])
-            rows.append((name, len(sample), unreadable, mean, *ends))
-        found = MEAN_COLUMNS.from_rows(rows)
+            means.append((name, len(sample), unreadable, mean, *ends, _micro(scored)))
+        found = MEAN_COLUMNS.from_rows(means)
         for level, column in enumerate(names):
             found.insert(level, column, [key[level] for key, _, _ in parts])
         return found
+
+
+def _micro(scored: pd.DataFrame) -> float | None:
+    """Return the f-score of sums over documents; None of measures without positions."""
+    if not len(scored) or scored["true_size"].isna().any():
+        return None
+    sizes = scored[["true_size", "predicted_size"]].astype("int64")
+    common = float((scored["recall"].astype(float) * sizes["true_size"]).sum())
+    return ratios(common, *sizes.sum().tolist())[0]
 
 
 def evaluate_tables(
@@ -250,16 +288,17 @@ def evaluate_tables(
     n_jobs: int = 1,
     progress: bool = False,
 ) -> TableScores:
-    r"""Score many predicted tables against the true ones.
+    r"""Score many predicted tables, or pages with several tables, against the true ones.
 
     Parameters
     ----------
     pairs : DataFrame, dict or iterable of (true, predicted)
-        Tables in any form that `read_table` reads. A dict maps a name to a pair; a DataFrame has
-        the columns ``true`` and ``predicted``, and your own (``model``, ``document``).
+        Tables in any form that `read_table` reads, or lists of tables as in `grits`. A dict maps a
+        name to a pair; a DataFrame has the columns ``true`` and ``predicted``, and your own
+        (``run``, ``document``, ``model``).
     metrics : str or sequence of str, optional
-        As in `compare_tables`. By default ``grits_top`` and ``grits_con``, and ``grits_loc`` if all
-        cells of all tables have boxes.
+        As in `compare_tables`; lists of tables have ``grits_`` metrics only. By default
+        ``grits_top`` and ``grits_con``, and ``grits_loc`` if all cells of all tables have boxes.
     variant : str, optional
         Variant of grid table similarity, as in `grits`.
     tidy : bool, optional
@@ -273,9 +312,9 @@ def evaluate_tables(
     Returns
     -------
     TableScores
-        ``.summary``, ``.scores``, ``.means()``. A predicted table that cannot be read scores 0,
-        with the reason in ``problem``; a table without the boxes that a metric needs has no score
-        for it, and a note.
+        ``.summary``, ``.scores``, ``.rows`` and ``.means()``; `compare_runs` takes it. A predicted
+        table that cannot be read counts as empty, with the reason in ``problem``; a table without
+        the boxes that a metric needs has no score for it, and a note.
 
     Raises
     ------
@@ -291,10 +330,62 @@ def evaluate_tables(
     names = None if metrics is None else tuple(checked_names(metrics, TABLE_METRICS))
     checked_variant(variant, GRITS_VARIANTS)
     workers = worker_count(n_jobs)
-    about, read = _read_pairs(pairs, [*_ABOUT, *TABLE_METRICS, "metric", "score", "note"])
-    task = partial(_score, names, variant, tidy)
-    scored = each_table(task, read, workers, progress)
-    return table_scores(about, scored if names else _without_location(scored))
+    about, read = _read_pairs(pairs)
+    scored = each_table(partial(_score, names, variant, tidy), read, workers, progress)
+    if not names and not all(
+        row[1] is not None for one in scored for row in (one.rows + _NONE)[2:3]
+    ):
+        # location of some of the tables only: a mean over these would mislead
+        scored = [one._replace(rows=one.rows[:2]) for one in scored]
+    sides = partial(map, partial(_read_sides, tidy), read)
+    return TableScores(*score_frames(about, scored), variant, sides)
+
+
+def _read_pairs(pairs: Any) -> tuple[pd.DataFrame, list[_Pair]]:
+    """Return run, document and the user's columns, and the pairs."""
+    tables: list[Any]
+    pairs = as_pandas(pairs)
+    if isinstance(pairs, pd.DataFrame):
+        for side in SIDES:
+            if side not in pairs.columns:
+                raise InputError(f"pairs: {no_column(side, pairs.columns)}")
+        about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
+        taken = [*_ABOUT, *TABLE_METRICS, *TABLE_SCORE_COLUMNS.names[2:]]
+        for name in about.columns.intersection(taken):
+            raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
+        names = list(map(str, about.get("document", pairs.index)))
+        tables = list(zip(pairs["true"], pairs["predicted"], strict=True))
+    else:
+        if isinstance(pairs, Mapping):
+            names, tables = list(map(str, pairs)), list(pairs.values())
+        elif isinstance(pairs, Iterable) and not isinstance(pairs, str | bytes):
+            tables = list(pairs)
+            names = [str(n) for n in range(len(tables))]
+        else:
+            raise InputError(
+                f"pairs is {type(pairs).__name__}; expected a list of (true, predicted), a dict "
+                "from name to such a pair, or a DataFrame with columns true and predicted"
+            )
+        for name, pair in zip(names, tables, strict=True):
+            if not isinstance(pair, tuple | list) or len(pair) != len(SIDES):
+                raise InputError(f"pairs, {name!r}: expected (true, predicted)")
+        about = pd.DataFrame(index=range(len(names)))
+    if not names:
+        raise InputError("pairs is empty; expected at least one pair of tables")
+    # iterators are needed again for the rows
+    true, predicted = (
+        [list(pair[n]) if isinstance(pair[n], Iterator) else pair[n] for pair in tables]
+        for n in (0, 1)
+    )
+    return with_ids(about, names), list(zip(names, true, predicted, strict=True))
+
+
+def with_ids(about: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Put run and document first."""
+    run = about.get("run", [None] * len(names))
+    ids = {"run": pd.array(list(run), dtype="string"), "document": pd.array(names, dtype="string")}
+    others = about.drop(columns=list(ids), errors="ignore")
+    return pd.concat([pd.DataFrame(ids), others], axis=1)
 
 
 def each_table(
@@ -308,60 +399,121 @@ def each_table(
         return list(bar(pool.map(task, items, chunksize=_CHUNK)))
 
 
+def _read_sides(tidy: bool, pair: _Pair) -> Sides:
+    return read_lists(*pair[1:], tidy=tidy, name=f"{pair[0]}, ")[:2]
+
+
 def _score(asked: tuple[str, ...] | None, variant: str, tidy: bool, pair: _Pair) -> Scored:
-    document, *sides = pair
-    true = read_table(sides[0], name=f"{document}, true", tidy=tidy)
-    names = asked or usual_metrics([true])
-    try:
-        predicted = read_table(sides[1], name=f"{document}, predicted", tidy=tidy)
-    except InputError as error:
-        return unreadable(true, names, error)
-    return score_pair(document, true, predicted, names, variant)
+    document, *given = pair
+    true, predicted, unreadable = read_lists(*given, tidy=tidy, name=f"{document}, ")
+    names = asked or usual_metrics(true)
+    return score_document(document, (true, predicted), names, variant, unreadable)
 
 
-def unreadable(true: Table, names: Iterable[str], error: InputError) -> Scored:
-    """Return a score of 0 in each metric."""
-    about = (*true.grid.shape, is_complex(true), False, str(error))
-    return Scored(about, [(name, 0.0, 0.0, 0.0, "unreadable") for name in names])
-
-
-def score_pair(
-    document: str, true: Table, predicted: Table, names: Iterable[str], variant: str
+def score_document(
+    document: str,
+    sides: Sides,
+    names: Iterable[str],
+    variant: str,
+    unreadable: Mapping[int, str] = MappingProxyType({}),
 ) -> Scored:
-    """Score a pair of tables that are read; without the boxes that a metric needs, with a note."""
-    rows = []
-    for name in names:
+    """Score tables that are read; without the boxes that a measure needs, with a note."""
+    true, predicted = sides
+    is_pair = len(true) == len(predicted) == 1
+    note = "unreadable" if unreadable else ""
+    rows: list[tuple[Any, ...]] = []
+    asked, values = list(names), dict[str, Any]()
+    one, other = (true[0], predicted[0]) if is_pair else (EMPTY, EMPTY)
+    if is_pair:
+        with suppress(InputError):  # a box is missing: name by name
+            values = dict(zip(asked, compare_rows(one, other, asked, variant), strict=True))
+    for name in asked:
+        sizes: tuple[int | None, int | None] = (None, None)
+        is_grits = name.startswith("grits_")
+        if is_grits:
+            sizes = sum(table.size for table in true), sum(table.size for table in predicted)
         try:
-            (row,) = compare_rows(true, predicted, [name], variant)
+            if is_pair:
+                row = values.get(name) or compare_rows(one, other, [name], variant)[0]
+            elif is_grits:
+                page = measured_page(name.removeprefix("grits_"), true, predicted, variant)
+                row = (*page.total.scores[:3], "")
+            else:
+                raise InputError(f"{name!r} compares two tables; lists of tables have grits_ only")
         except InputError as error:
             if not str(error).startswith("predicted"):
                 raise InputError(f"{document}: {error}") from error
             row = (None, None, None, str(error))
-        rows.append((name, *row))
-    about = (*true.grid.shape, is_complex(true), True, "; ".join(predicted.notes))
+        rows.append((name, *row[:3], *sizes, row[3] or note))
+    shape = true[0].grid.shape if len(true) == 1 else (None, None)
+    notes = [*unreadable.values()] or [note for table in predicted for note in table.notes]
+    about = (len(true), *shape, any(map(is_complex, true)), not unreadable, "; ".join(notes))
     return Scored(about, rows)
 
 
-def table_scores(about: pd.DataFrame, scored: Sequence[Scored]) -> TableScores:
-    """Put all results into frames."""
-    numbered = [(number, row) for number, result in enumerate(scored) for row in result.rows]
-    numbers = [number for number, _ in numbered]
-    documents = about["document"].astype("string").tolist()
-    scores = TABLE_SCORE_COLUMNS.from_rows((documents[number], *row) for number, row in numbered)
-    others = about.drop(columns="document").iloc[numbers].reset_index(drop=True)
-    scores = pd.concat([scores[["document"]], others, scores.drop(columns="document")], axis=1)
-    described = pd.DataFrame([result.about for result in scored], columns=list(_ABOUT))
-    described["problem"] = described["problem"].astype("string")
-    by_place = scores["score"].set_axis(pd.MultiIndex.from_arrays([numbers, scores["metric"]]))
-    wide = by_place.unstack()  # noqa: PD010 - there is one score a place
-    wide = wide[[name for name in TABLE_METRICS if name in wide.columns]].rename_axis(columns=None)
-    return TableScores(pd.concat([about, described, wide], axis=1), scores)
-
-
-def _without_location(scored: list[Scored]) -> list[Scored]:
-    """Drop location unless every table has a score: a mean over some tables would mislead."""
+def score_frames(
+    about: pd.DataFrame, scored: Sequence[Scored]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Put all results into summary and scores."""
+    measures = [row[0] for row in scored[0].rows]
+    numbers = np.repeat(np.arange(len(scored)), len(measures))
+    ids = about.astype(object).where(about.notna(), None).iloc[numbers].reset_index(drop=True)
     rows = [row for result in scored for row in result.rows]
-    located = sum(row[0] == "grits_loc" and row[1] is not None for row in rows)
-    if located == len(scored) and all(row[1] is not None for row in rows):
-        return scored
-    return [result._replace(rows=result.rows[:2]) for result in scored]
+    scores = TABLE_SCORE_COLUMNS.from_rows(
+        (run, document, *row)
+        for run, document, row in zip(ids["run"], ids["document"], rows, strict=True)
+    )
+    others = about.drop(columns=["run", "document"]).iloc[numbers].reset_index(drop=True)
+    scores = pd.concat([scores.iloc[:, :2], others, scores.iloc[:, 2:]], axis=1)
+    described = pd.DataFrame([result.about for result in scored], columns=list(_ABOUT))
+    kinds = {"rows": "Int64", "columns": "Int64", "problem": "string"}
+    wide = scores["score"].to_numpy(dtype=object).reshape(len(scored), -1)
+    values = {name: pd.array(wide[:, n], dtype="Float64") for n, name in enumerate(measures)}
+    summary = pd.concat([about, described.astype(kinds), pd.DataFrame(values)], axis=1)
+    return summary, scores
+
+
+def position_rows(
+    true: Sequence[Table], predicted: Sequence[Table], variant: str
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of `TABLE_ROW_COLUMNS` without run and document."""
+    page = measured_page("con", true, predicted, variant)
+    for n, m in page.pairs:
+        tables = EMPTY if n is None else true[n], EMPTY if m is None else predicted[m]
+        found = None if n is None or m is None else page.found[n, m]
+        (down, across) = (
+            {one: (other, k) for k, (one, other, _) in enumerate(lines)}
+            for lines in (found.aligned if found else ((), ()))
+        )
+        names, grid = _column_names(tables[0]), tables[1].grid
+        for (r, c), number in np.ndenumerate(tables[0].grid):
+            cell, at = (
+                tables[0].cells[number],
+                (n, names[c], kind_of(tables[0].cells[number]), r, c),
+            )
+            if found is None or r not in down or c not in across:
+                missing = (None, None, "omission", 0.0, False, cell.text, None)
+                yield *at, *missing, "no_partner", "present", True
+                continue
+            (row, i), (column, j) = down[r], across[c]
+            score = float(found.similarity[i, j])
+            passed = score >= 1 - NEARLY
+            why = ("correct", "") if passed else ("incorrect", "differs")
+            other = tables[1].cells[grid[row, column]].text
+            yield *at, row, column, why[0], score, passed, cell.text, other, why[1], "present", True
+        partners = [{row for row, _ in side.values()} for side in (down, across)]
+        names = _column_names(tables[1])
+        for (r, c), number in np.ndenumerate(grid):
+            if r not in partners[0] or c not in partners[1]:
+                cell = tables[1].cells[number]
+                extra = (None, names[c], kind_of(cell), None, None, r, c)
+                wrong = ("hallucination", 0.0, False, None, cell.text)
+                yield *extra, *wrong, "no_partner", "missing", True
+
+
+def _column_names(table: Table) -> list[str]:
+    """Return the header of each column in one line, or its number."""
+    heads = table.texts[: header_rows(table)]
+    parts = [dict.fromkeys(text.strip() for text in column) for column in zip(*heads, strict=True)]
+    names = [" / ".join(filter(None, texts)) for texts in parts] or [""] * table.grid.shape[1]
+    return [name or f"column {number}" for number, name in enumerate(names)]

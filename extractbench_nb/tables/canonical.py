@@ -582,10 +582,10 @@ def canonicalize(cells: Any, *, header_rows: int | None = None) -> Canonical:
 
     Notes
     -----
-    The principle is that of section 4 of Smock, Pesala and Abraham, "PubTables-1M: Towards
-    comprehensive table extraction from unstructured documents" (2022): the headers of rows and
-    columns are trees, with one cell per node. ``docs/howto/tables.md`` has the steps as rules, and
-    says which of them are not in the paper.
+    The principle is that of section 4 of Smock, Pesala and Abraham, "PubTables-1M: Towards a
+    universal dataset and metrics for training and evaluating table extraction models" (2021): the
+    headers of rows and columns are trees, with one cell per node. ``docs/howto/tables.md`` has the
+    steps as rules, and says which of them are not in the paper.
 
     Examples
     --------

@@ -207,7 +207,7 @@ class Table:
         down = _checked_lines(rows, self.grid.shape[0], "rows")
         across = _checked_lines(columns, self.grid.shape[1], "columns")
         if not down or not across:
-            return _EMPTY
+            return EMPTY
         new_rows, new_columns = ({old: n for n, old in enumerate(side)} for side in (down, across))
         cells = []
         for cell in self.cells:
@@ -222,7 +222,8 @@ class Table:
 BORDERS = """<style>.xb-cells.xb-cells.xb-cells th,.xb-cells.xb-cells.xb-cells td{
 border:1px solid var(--jp-border-color2,#8886);padding:.15em .5em}</style>"""
 
-_EMPTY = Table((), np.zeros((1, 0), dtype=np.intp))
+#: Without rows and columns.
+EMPTY = Table((), np.zeros((1, 0), dtype=np.intp))
 
 
 def _checked_lines(lines: Iterable[int], count: int, name: str) -> tuple[int, ...]:
@@ -236,7 +237,7 @@ def table_of_cells(cells: Iterable[Mapping[str, Any] | Cell], name: str = "table
     """Make a table of cells; if several cells cover a position, the last one counts."""
     read = tuple(_read_cell(cell, f"{name}, cell {n}") for n, cell in enumerate(cells))
     if not read:
-        return _EMPTY
+        return EMPTY
     rows = max(cell.rows[-1] for cell in read) + 1
     columns = max(cell.columns[-1] for cell in read) + 1
     covered = sum(len(cell.rows) * len(cell.columns) for cell in read)
@@ -344,6 +345,12 @@ def is_share(value: Any) -> bool:
     """Return whether a value is a number from 0 to 1."""
     is_number = is_whole(value) or isinstance(value, float | np.floating)
     return is_number and bool(0 <= value <= 1)
+
+
+def check_share(value: Any, name: str) -> None:
+    """Raise `InputError` unless a value is a number from 0 to 1."""
+    if not is_share(value):
+        raise InputError(f"{name} is {value!r}; expected a number from 0 to 1")
 
 
 def _is_sequence(value: Any) -> bool:

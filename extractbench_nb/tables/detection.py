@@ -75,14 +75,14 @@ def task_labels(task: Any) -> tuple[str, ...]:
 
 
 def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> pd.DataFrame:
-    """Score detected objects by average precision and average recall.
+    """Score detected objects by average precision and average recall, as COCO defines them.
 
     Parameters
     ----------
     true, predicted : dict or iterable
-        The objects of each image, as `read_objects` takes them (label, ``bbox``, score): a dict
-        from the name of an image to its objects, or a list with an entry per image. If `predicted`
-        is a dict, an image that it lacks has no predicted objects.
+        The objects of each image, as `read_objects` takes them: a dict from the name of an image,
+        or a list with an entry per image. An image that a dict `predicted` lacks has no predicted
+        objects.
     task : str, optional
         ``"structure"`` (labels `STRUCTURE_LABELS`) or ``"detection"`` (`DETECTION_LABELS`).
 
@@ -90,7 +90,7 @@ def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> p
     -------
     pandas.DataFrame
         One row per label, and one for ``all``: label, images, objects, predicted, AP50, AP75, AP,
-        AR. Scores are 0 to 1. A label without true objects has none, and does not count in ``all``.
+        AR, 0 to 1. A label without true objects has no scores, and does not count in ``all``.
 
     Raises
     ------
@@ -99,23 +99,20 @@ def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> p
 
     Notes
     -----
-    The measures of COCO, as pycocotools computes them. In each image, the 100 predicted objects of
-    a label with the highest scores are matched, the best first, each to the free true object with
-    the largest intersection over union, if it is at least t. Average precision is the mean, over
-    recalls 0, 0.01, ... 1, of the highest precision at that recall or above; ``AP`` and ``AR``
-    (recall of all) are means over t = 0.5, 0.55, ... 0.95. Of equal scores, the first image and the
-    first object precede; of equal overlaps, the last true object is taken. Table 2 of Smock,
-    Pesala and Abraham, "PubTables-1M" (2022), uses them, see `pubtables`.
+    As pycocotools computes them. In each image, the 100 predicted objects of a label with the
+    highest scores are matched, the best first, each to the free true object with the largest
+    intersection over union, if it is at least t. Average precision is the mean, over recalls 0,
+    0.01, ... 1, of the highest precision at that recall or above; ``AP`` and ``AR`` are means over
+    t = 0.5, 0.55, ... 0.95. Of equal scores, the first image and object precede; of equal overlaps,
+    the last true object does. Table 2 of Smock, Pesala and Abraham, "PubTables-1M" (2021), see
+    `pubtables`.
 
     Examples
     --------
     >>> box = {"label": "table", "bbox": [0, 0, 10, 10]}
     >>> near = {"label": "table", "bbox": [0, 0, 10, 8], "score": 0.9}
-    >>> detection_scores([[box]], [[near]]).set_index("label").loc["all", ["AP50", "AP", "AR"]]
-    AP50    1.0
-    AP      0.7
-    AR      0.7
-    Name: all, dtype: Float64
+    >>> detection_scores([[box]], [[near]]).loc[1, ["AP50", "AP", "AR"]].tolist()
+    [1.0, 0.7, 0.7]
     """
     labels = task_labels(task)
     images, others = _by_image(true, "true"), _by_image(predicted, "predicted")
@@ -240,21 +237,20 @@ def detect(
     task : str, optional
         ``"structure"``: the parts of one table; ``"detection"``: the tables of a page.
     all_queries : bool, optional
-        Whether each query of an ONNX model gives an object, with its best label other than "no
-        object", as average precision needs. By default queries whose best label is "no object" are
-        dropped.
+        Whether each query of an ONNX model gives an object, as average precision needs. By default
+        queries whose best label is "no object" are dropped.
 
     Returns
     -------
     pandas.DataFrame
-        In the form of `read_objects`; boxes are in pixels of the image. Objects that cannot be used
-        are left out; for those of a function, `read_objects` returns the reasons.
+        In the form of `read_objects`; boxes are in pixels. Objects that cannot be used are left
+        out.
 
     Raises
     ------
     InputError
-        The image or model cannot be read, the model has other inputs or outputs or another number
-        of labels, a function returns no list, or a list in which nothing can be used.
+        The image or model cannot be read, the model has other inputs, outputs or numbers of labels,
+        a function returns no list, or a list in which nothing can be used.
     UnavailableError
         onnxruntime or pillow is not installed.
 
@@ -263,7 +259,7 @@ def detect(
     The image is scaled to a longest side of 1,000 pixels (detection: 800) and normalised by mean
     and deviation of ImageNet. A model returns for each query ``logits``, the last one for "no
     object", and ``pred_boxes``, centre and size as shares of the image. The score is the softmax of
-    the label. Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+    the label. Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
     """
     labels = task_labels(task)
     picture = read_image(image)
@@ -398,13 +394,13 @@ def page_tables(
         Number of the page, from 1.
     models : tuple of two models, optional
         Models for detection and for structure, as `detect` takes them. By default pdfplumber finds
-        tables by their ruling lines, without a model; it reads tables whose cells all have borders.
+        tables by their ruling lines; it reads tables whose cells all have borders.
 
     Returns
     -------
     list of Table
-        From top to bottom. Cells have boxes, in points from the upper left corner of the displayed
-        page; of a rotated table, in points of the table turned upright.
+        From top to bottom, with boxes in points from the upper left corner of the displayed page;
+        of a rotated table, in points of the table turned upright.
 
     Raises
     ------
@@ -415,9 +411,8 @@ def page_tables(
 
     Notes
     -----
-    With models, the page is drawn at 90 dots per inch; each table that is detected with a score of
-    at least 0.5 is cut out (`crop`), its objects are detected, and resolved with its words
-    (`from_objects`). A detected table without rows or columns is left out.
+    With models, the page is drawn at 90 dots per inch; each table with a score of at least 0.5 is
+    cut out (`crop`), its objects are detected, and resolved with its words (`from_objects`).
     """
     path = Path(pdf)
     if models is None:

@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from functools import cache
 from importlib import import_module
 from itertools import chain, pairwise, product
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,17 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import Box, Indices, Numbers, Table
-from extractbench_nb.tables.grits_result import METRICS, SIDES, GriTS
-from extractbench_nb.tables.reading import keys_of, objects_of, read_table, text_of, texts_of
-from extractbench_nb.tables.table_formats import check_size
+from extractbench_nb.tables.cells import EMPTY, Box, Indices, Numbers, Table
+from extractbench_nb.tables.grits_result import METRICS, SIDES, GriTS, PageGriTS
+from extractbench_nb.tables.reading import (
+    is_list_of_tables,
+    keys_of,
+    objects_of,
+    read_table,
+    text_of,
+    texts_of,
+)
+from extractbench_nb.tables.table_formats import check_size, tables_in
 
 
 def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:
@@ -50,7 +57,7 @@ def checked_variant(given: Any, known: Iterable[str], what: str = "variant") -> 
 def dilate(table: Table) -> Table:
     """Give each cell the box of the rows and columns that it covers, without gaps in between.
 
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022): the boundaries of two adjacent
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021): the boundaries of two adjacent
     rows move until they meet halfway, also if they overlap. A row extends from the top to the
     bottom of the cells that span this row only. The paper does not define the extent of rows
     without such cells: here they share the space between their neighbours equally, even if there
@@ -137,8 +144,7 @@ def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
 
 def _area(boxes: Numbers) -> Numbers:
     """Return areas; an inverted box has none."""
-    found: Numbers = np.maximum(boxes[..., 2:] - boxes[..., :2], 0).prod(axis=-1)
-    return found
+    return np.asarray(np.maximum(boxes[..., 2:] - boxes[..., :2], 0).prod(axis=-1))
 
 
 def _intersection(a: Numbers, b: Numbers) -> Numbers:
@@ -260,11 +266,6 @@ def aligned_entries(rewards: Numbers) -> Numbers:
     return last[first].copy()
 
 
-def align(similarities: Numbers) -> Alignment:
-    """Align lines by their similarities."""
-    return trace(alignment_scores(similarities), similarities)
-
-
 def alignment_scores(similarities: Numbers) -> Numbers:
     """Return the score of the best alignment of the first lines of either side."""
     *many, lines, others = similarities.shape
@@ -276,8 +277,12 @@ def alignment_scores(similarities: Numbers) -> Numbers:
     return scores
 
 
-def trace(scores: Numbers, similarities: Numbers) -> Alignment:
-    """Trace the alignment back through its scores; see `align`."""
+def align(similarities: Numbers, scores: Numbers | None = None) -> Alignment:
+    """Align lines by their similarities; scores are those of `alignment_scores`, if known.
+
+    Of equal alignments, the one that pairs two lines from the end, else leaves out the true one.
+    """
+    scores = alignment_scores(similarities) if scores is None else scores
     pairs = []
     true, predicted = similarities.shape
     while true and predicted:
@@ -327,7 +332,7 @@ def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
     guessed = np.zeros(upper.shape, dtype=np.bool_)
     before = alignment_scores(upper)
     for pair, similarities in enumerate(upper):
-        guess = trace(before[pair], similarities)
+        guess = align(similarities, before[pair])
         guessed[pair, guess.true, guess.predicted] = True
     reached = np.where(guessed, scores(guessed), 0).sum(axis=(1, 2))
     after = alignment_scores(upper[..., ::-1, ::-1])[..., ::-1, ::-1]
@@ -528,6 +533,8 @@ class SlowTextEntries(Entries):
 
 #: What is compared: topology, content, location, and location without adjustment.
 GRITS_METRICS = tuple(METRICS)
+#: Metrics that need boxes.
+LOCATED = GRITS_METRICS[2:]
 
 SCORE_COLUMNS = FrameSpec(
     "scores",
@@ -552,23 +559,34 @@ ALIGNED_COLUMNS = FrameSpec(
 )
 
 
-class _Variant(NamedTuple):
-    """How boxes are compared, and texts: None is by their longest common subsequence."""
-
-    boxes: Callable[[Numbers, Numbers], Numbers]
-    texts: str | None
-
-
-#: How boxes and texts are compared.
-GRITS_VARIANTS: Mapping[str, _Variant] = MappingProxyType(
-    {
-        "paper": _Variant(iou, None),
-        "paper_substring": _Variant(iou, "substring"),
-        "released": _Variant(hull_overlap, "blocks"),
-    }
+PAIR_COLUMNS = FrameSpec(
+    "pairs",
+    "one row per metric and pair of tables, or table without a partner",
+    (
+        Column("metric", "string", "metric", ", ".join(GRITS_METRICS)),
+        Column("true", "Int64", "index of the true table; NA if there is none", "0 and up", True),
+        Column("predicted", "Int64", "index of the predicted table", "0 and up", True),
+        Column("similarity", "float64", "sum over the aligned positions", "0 and up"),
+        Column("fscore", "float64", "of the pair", "0 to 1"),
+    ),
 )
 
 
+#: How boxes are compared, and texts: None is by their longest common subsequence.
+GRITS_VARIANTS: Mapping[str, tuple[Callable[[Numbers, Numbers], Numbers], str | None]] = {
+    "paper": (iou, None),
+    "paper_substring": (iou, "substring"),
+    "released": (hull_overlap, "blocks"),
+}
+
+
+_Tables: TypeAlias = list[Table] | list[str] | list[pd.DataFrame] | list[Path]
+
+
+@overload
+def grits(true: _Tables, predicted: list[Any], *args: Any, **options: Any) -> PageGriTS: ...
+@overload
+def grits(true: Any, predicted: Any, *args: Any, **options: Any) -> GriTS: ...
 def grits(
     true: Any,
     predicted: Any,
@@ -576,16 +594,17 @@ def grits(
     variant: str = "paper",
     *,
     tidy: bool = False,
-) -> GriTS:
-    """Score a predicted table against the true one by grid table similarity.
+) -> GriTS | PageGriTS:
+    r"""Score a predicted table, or the tables of a page, by grid table similarity.
 
     Parameters
     ----------
-    true, predicted : list of dict, str, pandas.DataFrame, pathlib.Path or Table
+    true, predicted : list of dict, str, pandas.DataFrame, pathlib.Path, Table, or list of tables
         Two tables in any form that `read_table` reads: cells with ``row_nums`` and ``column_nums``,
         and if known ``text`` (or ``cell_text``), ``bbox`` (x0, y0, x1, y1) and
         ``is_column_header``; HTML, CSV or a table in Markdown; a DataFrame; a JSON array of
-        objects.
+        objects. Or two lists of such tables, those of a page or document, in any order; beside a
+        list, also a text with several tables in HTML or Markdown.
     metrics : str or sequence of str, optional
         ``top`` (topology: which positions a cell covers), ``con`` (content: its text), ``loc``
         (location: its box) and ``rawloc`` (the predicted boxes as a model gave them, against the
@@ -601,8 +620,9 @@ def grits(
 
     Returns
     -------
-    GriTS
-        Scores by metric, with the alignment of rows and columns.
+    GriTS, or PageGriTS for lists of tables
+        Scores by metric, with the alignment of rows and columns; of lists, with the pairs of
+        tables. Predicted tables of a list that cannot be read count as empty, see ``unreadable``.
 
     Raises
     ------
@@ -612,11 +632,16 @@ def grits(
 
     Notes
     -----
-    Section 6 of Smock, Pesala and Abraham, "PubTables-1M: Towards comprehensive table extraction
-    from unstructured documents" (2022), equations 1 to 3. The search is a heuristic: ``fscore`` is
-    a lower bound of the best one, ``upper_bound`` an upper one. Among alignments that are equally
-    good, one is chosen by a fixed rule, see `align`. Two empty tables are equal. If one table is
-    empty, the f-score is 0, and the ratio over its positions is 1.
+    Section 6 of Smock, Pesala and Abraham, "PubTables-1M: Towards a universal dataset and metrics
+    for training and evaluating table extraction models" (2021), equations 1 and 2. The search is a
+    heuristic: ``fscore`` is a lower bound of the best one, ``upper_bound`` an upper one. Among
+    alignments that are equally good, one is chosen by a fixed rule, see `align`. Two empty tables
+    are equal. If one table is empty, the f-score is 0, and the ratio over its positions is 1.
+
+    Tables of lists are paired one to one so that the sum of their similarities is the greatest
+    (Hungarian method), for each metric; the scores are ratios of this sum and all positions. Smock
+    et al., "PubTables-v2: A new large-scale dataset for full-page and multi-page table extraction"
+    (2025), as in the package grits-metric 0.7.0.
 
     Examples
     --------
@@ -624,19 +649,19 @@ def grits(
     ...     return [{"row_nums": [0], "column_nums": [n], "text": t} for n, t in enumerate(texts)]
     >>> grits(row("Year", "Sales"), row("Year", "Sale"))
     GriTS(top 1.000, con 0.944; 1 x 2 against 1 x 2 positions, variant 'paper')
+    >>> grits(["Year,Sales\n2024,10", "Town,Km\nRome,3"], ["Town,Km\nRoma,3", "no table"])
+    PageGriTS(top 0.667, con 0.625; 2 against 2 tables, 1 unreadable, variant 'paper')
     """
     checked_variant(variant, GRITS_VARIANTS)
+    asked = None if metrics is None else checked_names(metrics, GRITS_METRICS)
+    if is_list_of_tables(true) or is_list_of_tables(predicted):
+        return _page_grits(*read_lists(true, predicted, tidy=tidy), asked, variant)
     tables = read_pair(true, predicted, tidy=tidy)
-    if metrics is None:
-        names = list(GRITS_METRICS[: 3 if all(table.has_boxes for table in tables) else 2])
-    else:
-        names = checked_names(metrics, GRITS_METRICS)
-        for name in names:
-            if name in GRITS_METRICS[2:]:
-                refuse_boxless(tables, name)
-    found = {name: _measured(name, *tables, variant) for name in names}
-    scores = SCORE_COLUMNS.from_rows(result.scores for result in found.values())
-    scores.index = pd.Index(names, name="metric", dtype=object)
+    names = asked or list(GRITS_METRICS[: 3 if all(table.has_boxes for table in tables) else 2])
+    for name in names:
+        if name in LOCATED:
+            refuse_boxless(tables, name)
+    found = {name: measured(name, *tables, variant) for name in names}
     rows, columns = (
         ALIGNED_COLUMNS.from_rows(
             (name, *line) for name, result in found.items() for line in result.aligned[axis]
@@ -644,7 +669,74 @@ def grits(
         for axis in (0, 1)
     )
     similarities = {name: result.similarity for name, result in found.items()}
+    scores = _score_frame({name: result.scores for name, result in found.items()})
     return GriTS(scores, rows, columns, *tables, variant, similarities)
+
+
+def _score_frame(scores: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    frame = SCORE_COLUMNS.from_rows(scores.values())
+    frame.index = pd.Index(list(scores), name="metric", dtype=object)
+    return frame
+
+
+def _page_grits(
+    true: list[Table],
+    predicted: list[Table],
+    unreadable: dict[int, str],
+    asked: list[str] | None,
+    variant: str,
+) -> PageGriTS:
+    located = all(table.has_boxes for table in (*true, *predicted))
+    pages = {
+        name: measured_page(name, true, predicted, variant)
+        for name in asked or GRITS_METRICS[: 3 if located else 2]
+    }
+    rows = []
+    for name, page in pages.items():
+        for n, m in page.pairs:
+            sizes = [0 if k is None else side[k].size for k, side in ((n, true), (m, predicted))]
+            common = 0.0 if n is None or m is None else page.found[n, m].common
+            rows.append((name, n, m, common, ratios(common, sizes[0], sizes[1])[0]))
+    scores = _score_frame({name: page.total.scores for name, page in pages.items()})
+    sides = tuple(true), tuple(predicted)
+    return PageGriTS(scores, PAIR_COLUMNS.from_rows(rows), *sides, variant, unreadable)
+
+
+class Page(NamedTuple):
+    """Two lists of tables by one metric: the sum over pairs, the pairs, and all combinations.
+
+    Pairs have the indices of both tables, those of true tables first; None is no partner.
+    """
+
+    total: Measured
+    pairs: list[tuple[int | None, int | None]]
+    found: dict[tuple[int, int], Measured]
+
+
+def measured_page(
+    name: str, true: Sequence[Table], predicted: Sequence[Table], variant: str
+) -> Page:
+    """Pair the tables of two lists so that the sum of their similarities is the greatest."""
+    from scipy.optimize import linear_sum_assignment
+
+    if name in LOCATED:
+        for n, table in enumerate(true):
+            refuse_boxless((table, EMPTY), name, f" table {n}")
+        for n, table in enumerate(predicted):
+            refuse_boxless((EMPTY, table), name, f" table {n}")
+    shape = len(true), len(predicted)
+    found = {(n, m): measured(name, true[n], predicted[m], variant) for n, m in np.ndindex(shape)}
+    common, bounds = (
+        np.array([getattr(result, kind) for result in found.values()]).reshape(shape)
+        for kind in ("common", "bound")
+    )
+    rows, columns = (line.tolist() for line in linear_sum_assignment(common, maximize=True))
+    bound = float(bounds[linear_sum_assignment(bounds, maximize=True)].sum())
+    sizes = sum(table.size for table in true), sum(table.size for table in predicted)
+    partner = dict(zip(rows, columns, strict=True))
+    pairs: list[tuple[int | None, int | None]] = [(n, partner.get(n)) for n in range(shape[0])]
+    pairs += [(None, m) for m in range(shape[1]) if m not in columns]
+    return Page(Measured(float(common[rows, columns].sum()), bound, sizes), pairs, found)
 
 
 def read_pair(true: Any, predicted: Any, *, tidy: bool) -> tuple[Table, Table]:
@@ -654,27 +746,48 @@ def read_pair(true: Any, predicted: Any, *, tidy: bool) -> tuple[Table, Table]:
     return one, other
 
 
+def read_lists(
+    true: Any, predicted: Any, *, tidy: bool, name: str = ""
+) -> tuple[list[Table], list[Table], dict[int, str]]:
+    """Read two tables, or lists of them; a predicted one that is unreadable is empty.
+
+    Beside a list, a text may hold several tables, and one table is a list of one. The dict has the
+    reasons by index.
+    """
+    is_page = is_list_of_tables(true) or is_list_of_tables(predicted)
+    sides: tuple[list[Table], list[Table]] = [], []
+    unreadable: dict[int, str] = {}
+    for side, given, read in zip(SIDES, (true, predicted), sides, strict=True):
+        tables = [given]
+        if is_page and isinstance(given, str):
+            tables = tables_in(given)
+        elif (
+            is_page and isinstance(given, list | tuple) and (not given or is_list_of_tables(given))
+        ):
+            tables = list(given)
+        for n, table in enumerate(tables):
+            try:
+                where = f"{name}{side} table {n}" if is_page else name + side
+                read.append(read_table(table, name=where, tidy=tidy))
+            except InputError as error:
+                if side == SIDES[0]:
+                    raise
+                unreadable[n] = str(error)
+                read.append(EMPTY)
+    return *sides, unreadable
+
+
 #: Rows and columns of a substructure: each position keeps its cell with its full span.
 Kept: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 
-def table_similarity(
-    true: Table, predicted: Table, metric: str, variant: str = "paper", kept: Kept | None = None
-) -> tuple[float, float, float, float]:
-    """Return f-score, precision, recall and upper bound of one metric, as `grits` has them.
-
-    With `kept`, a substructure of the predicted table is compared.
-    """
-    return _measured(metric, true, predicted, variant, kept).scores
-
-
-def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
+def refuse_boxless(tables: tuple[Table, Table], metric: str, which: str = "") -> None:
     """Raise `InputError` if a cell has no box."""
     for side, table in zip(SIDES, tables, strict=True):
         for number, cell in enumerate(table.cells):
             if cell.box is None:
                 raise InputError(
-                    f"{side}, cell {number} has no bbox, which the metric {metric!r} needs"
+                    f"{side}{which}, cell {number} has no bbox, which the metric {metric!r} needs"
                 )
 
 
@@ -682,15 +795,25 @@ def refuse_boxless(tables: tuple[Table, Table], metric: str) -> None:
 _FEW, _MANY = 1 << 8, 1 << 22
 
 
-class _Result(NamedTuple):
-    scores: tuple[float, float, float, float]
-    aligned: Sequence[list[tuple[int, int, float]]]
-    similarity: Numbers
+class Measured(NamedTuple):
+    """Two grids by one metric: sum of similarities, its upper bound, and the aligned lines."""
+
+    common: float
+    bound: float
+    sizes: tuple[int, int]
+    aligned: tuple[Sequence[tuple[int, int, float]], Sequence[tuple[int, int, float]]] = ((), ())
+    similarity: Numbers = np.zeros((0, 0))
+
+    @property
+    def scores(self) -> tuple[float, float, float, float]:
+        """F-score, precision, recall and upper bound."""
+        return (*ratios(self.common, *self.sizes), ratios(self.bound, *self.sizes)[0])
 
 
-def _measured(
+def measured(
     name: str, true_table: Table, predicted_table: Table, variant: str, kept: Kept | None = None
-) -> _Result:
+) -> Measured:
+    """Align two tables by one metric; with `kept`, a substructure of the predicted one."""
     boxes, texts = GRITS_VARIANTS[variant]
     if name == "rawloc":
         true_table = dilate(true_table)
@@ -705,24 +828,22 @@ def _measured(
     true, predicted = entries.true, entries.predicted
     if kept is not None:
         predicted = predicted[np.ix_(*kept)]
-    if not true.size or not predicted.size:
-        similarity = float(true.size == predicted.size)
-        ratios = [similarity if grid.size else 1.0 for grid in (predicted, true)]
-        return _Result((similarity, ratios[0], ratios[1], similarity), ([], []), np.zeros((0, 0)))
+    sizes = true.size, predicted.size
+    if not all(sizes):
+        return Measured(0.0, 0.0, sizes)
     rows, columns = _aligned(entries, true, predicted), _aligned(entries, true.T, predicted.T)
     common = entries.similar(
         true[np.ix_(rows.true, columns.true)],
         predicted[np.ix_(rows.predicted, columns.predicted)],
     )
-    sizes = true.size, predicted.size
-    bound, _, _ = _ratios(min(rows.score, columns.score), *sizes)
     aligned = []
     for axis, lines in enumerate((rows, columns)):
         entries_of_both = true.shape[1 - axis] + predicted.shape[1 - axis]
         similarity = 2 * common.sum(axis=1 - axis) / entries_of_both
         numbers = (lines.true.tolist(), lines.predicted.tolist(), similarity.tolist())
         aligned.append(list(zip(*numbers, strict=True)))
-    return _Result((*_ratios(float(common.sum()), *sizes), bound), aligned, common)
+    bound = min(rows.score, columns.score)
+    return Measured(float(common.sum()), bound, sizes, (aligned[0], aligned[1]), common)
 
 
 def _boxes(table: Table) -> list[Box | None]:
@@ -791,8 +912,9 @@ def _grouped(lines: Indices) -> tuple[Indices, list[int]]:
     return np.frombuffer(b"".join(numbers), lines.dtype).reshape(-1, lines.shape[1]), which
 
 
-def _ratios(common: float, true: int, predicted: int) -> tuple[float, float, float]:
-    precision, recall = common / predicted, common / true
+def ratios(common: float, true: int, predicted: int) -> tuple[float, float, float]:
+    """Return f-score, precision and recall; the ratio over nothing is 1."""
+    precision, recall = common / predicted if predicted else 1.0, common / true if true else 1.0
     both = precision + recall
     return (2 * precision * recall / both if both else 0.0), precision, recall
 
@@ -818,7 +940,7 @@ def arrays_similarity(gold: Any, predicted: Any, measure: str, variant: str) -> 
             similarities += 1
             continue
         texts, others = columns[0][key], columns[1][key]
-        kind = GRITS_VARIANTS[variant].texts
+        kind = GRITS_VARIANTS[variant][1]
         if kind is None:
             found = text_similarity(texts, others)
         else:

@@ -25,7 +25,7 @@ METRICS = {
     "rawloc": "raw location",
 }
 #: Similarities this close to 1 count as 1.
-_NEARLY = 1e-9
+NEARLY = 1e-9
 
 _Place: TypeAlias = tuple[int, int]
 
@@ -67,6 +67,44 @@ class GriTS:
 
     def _repr_html_(self) -> str:
         return grits_html(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PageGriTS:
+    """The similarity of two lists of tables; made by `grits`.
+
+    Attributes
+    ----------
+    scores : pandas.DataFrame
+        One row per metric: fscore, precision, recall and upper_bound over all positions, 0 to 1.
+    pairs : pandas.DataFrame
+        One row per metric and pair of tables, or table without a partner: metric, true, predicted
+        (indices), similarity, fscore.
+    true, predicted : tuple of Table
+        The tables; predicted ones that cannot be read are empty.
+    variant : str
+        The variant of the metric.
+    unreadable : dict of int to str
+        By index of a predicted table, why it could not be read.
+    """
+
+    scores: pd.DataFrame
+    pairs: pd.DataFrame
+    true: tuple[Table, ...]
+    predicted: tuple[Table, ...]
+    variant: str
+    unreadable: Mapping[int, str]
+
+    def __repr__(self) -> str:
+        """Return the f-scores and the numbers of tables."""
+        scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
+        more = f", {len(self.unreadable)} unreadable" if self.unreadable else ""
+        counts = f"{len(self.true)} against {len(self.predicted)} tables{more}"
+        return f"{type(self).__name__}({scores}; {counts}, variant {self.variant!r})"
+
+    def _repr_html_(self) -> str:
+        pairs = self.pairs.to_html(index=False, border=0, float_format="{:.3f}".format)
+        return card_html(repr(self), static_html(scores_table(self, None)), pairs, limit=300)
 
 
 class Line(NamedTuple):
@@ -156,7 +194,7 @@ class Comparison:
             elif partners < size:
                 states.append(("partly", total / size))
             else:
-                is_alike = total >= size - _NEARLY
+                is_alike = total >= size - NEARLY
                 states.append(("alike", 1.0) if is_alike else ("unlike", total / size))
         return states
 
@@ -181,7 +219,7 @@ def compare(result: GriTS, metric: str) -> Comparison:
 def _lines(pairs: pd.DataFrame, least: Numbers, sizes: tuple[int, int]) -> Iterator[Line]:
     columns = (pairs[name].tolist() for name in ("true", "predicted", "similarity"))
     aligned = [
-        Line(true, predicted, similarity, low >= 1 - _NEARLY)
+        Line(true, predicted, similarity, low >= 1 - NEARLY)
         for true, predicted, similarity, low in zip(*columns, least.tolist(), strict=True)
     ]
     true = predicted = 0
@@ -286,7 +324,7 @@ def default_metric(result: GriTS) -> str | None:
     return "con" if "con" in names else next(iter(names), None)
 
 
-def scores_table(result: GriTS, chosen: str | None) -> Node:
+def scores_table(result: GriTS | PageGriTS, chosen: str | None) -> Node:
     """Draw the scores of all metrics."""
     names = [name.replace("_", " ") for name in result.scores.columns]
     rows = []

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
@@ -19,16 +19,16 @@ from extractbench_nb.support.concurrency import worker_count
 from extractbench_nb.support.files import reading
 from extractbench_nb.tables.batches import (
     Scored,
+    Sides,
     TableScores,
     each_table,
-    score_pair,
-    table_scores,
-    unreadable,
+    score_document,
+    score_frames,
+    with_ids,
 )
-from extractbench_nb.tables.cells import is_share
+from extractbench_nb.tables.cells import EMPTY, Table, check_share
 from extractbench_nb.tables.detection import read_image, score_detections, task_labels
 from extractbench_nb.tables.grid_similarity import GRITS_VARIANTS, checked_names, checked_variant
-from extractbench_nb.tables.keep_curves import pubtables
 from extractbench_nb.tables.objects import (
     STRUCTURE_LABELS,
     Detected,
@@ -38,6 +38,7 @@ from extractbench_nb.tables.objects import (
     read_objects,
     read_words,
 )
+from extractbench_nb.tables.paper_figures import pubtables
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.resolution import from_objects, raw_grid
 from extractbench_nb.tables.table_metrics import TABLE_METRICS
@@ -304,7 +305,7 @@ class ImageScores(TableScores):
         return PAPER_COLUMNS.from_records(both.assign(tables=both["tables"].fillna(0)))
 
 
-_METRICS = ("grits_top", "grits_con", "grits_loc", "grits_rawloc", "exact")
+_METRICS = ("grits_top", "grits_con", "grits_loc", "grits_rawloc", "header", "exact")
 
 
 class _GivenImage(NamedTuple):
@@ -365,7 +366,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
 
     Notes
     -----
-    Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2022). The true table is made of the
+    Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2021). The true table is made of the
     true objects by the same steps as the predicted one. ``grits_rawloc`` compares the boxes of rows
     and columns before conflicts are resolved. A table without objects has no ``grits_rawloc``, and
     without boxes no ``grits_loc``.
@@ -391,68 +392,90 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
                 raise InputError(f"predicted: there is no image {name!r}; {hint}")
     elif not callable(predicted):
         raise InputError(f"predicted is {type(predicted).__name__}; expected a dict or a function")
-    if not is_share(threshold):
-        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    check_share(threshold, "threshold")
     names = tuple(checked_names(metrics, TABLE_METRICS))
     checked_variant(variant, GRITS_VARIANTS)
     answer_of = predicted.get if isinstance(predicted, Mapping) else lambda *_: predicted
     items = [(known[name], answer_of(name, _NOTHING)) for name in known]
     task = partial(_score_image, names, variant, threshold)
     answers = each_table(task, items, worker_count(n_jobs), progress)
-    about = pd.DataFrame({"document": pd.array(list(map(str, known)), dtype="string")})
-    scores = table_scores(about, [scored for scored, _ in answers])
-    detection = score_detections(sides for _, sides in answers if sides is not None)
-    return ImageScores(scores.summary, scores.scores, detection)
+    ids = list(map(str, known))
+    frames = score_frames(
+        with_ids(pd.DataFrame(index=range(len(ids))), ids), [a[0] for a in answers]
+    )
+    detection = score_detections(sides for _, sides, _ in answers if sides is not None)
+    given = [(image, answer) for (image, _), (*_, answer) in zip(items, answers, strict=True)]
+    sides = partial(map, partial(_read_image_sides, threshold), given)
+    return ImageScores(*frames, variant, sides, detection)
 
 
 #: Stands for a missing prediction.
 _NOTHING: tuple[()] = ()
+_Item: TypeAlias = tuple[TableImage | _GivenImage, Any]
+
+
+def _read_image_sides(threshold: float, item: _Item) -> Sides:
+    """Return the true table of an image, and the predicted one; empty if they cannot be read."""
+    image, given = item
+    try:
+        true = from_objects(image.objects, image.words, threshold=threshold).table
+    except InputError:
+        return [EMPTY], [EMPTY]
+    try:
+        return [true], [_predicted_table(image, given, image.words, threshold)]
+    except InputError:
+        return [true], [EMPTY]
+
+
+def _predicted_table(image: Any, given: Any, words: Any, threshold: float) -> Table:
+    if _are_objects(given):
+        return from_objects(given, words, threshold=threshold).table
+    return read_table(given, name=f"{image.id}, predicted")
 
 
 def _score_image(
-    names: tuple[str, ...],
-    variant: str,
-    threshold: float,
-    item: tuple[TableImage | _GivenImage, Any],
-) -> tuple[Scored, tuple[Detected, Detected] | None]:
-    """Score one image; return the objects of both sides as well, if both have some."""
+    names: tuple[str, ...], variant: str, threshold: float, item: _Item
+) -> tuple[Scored, tuple[Detected, Detected] | None, Any]:
+    """Score one image; return also the objects of both sides, if both have some, and the answer."""
     image, given = item
     try:
         its_objects, its_words = image.objects, image.words
         true = from_objects(its_objects, its_words, threshold=threshold).table
     except InputError as error:
-        missing: list[tuple[Any, ...]] = [(name, None, None, None, "no truth") for name in names]
-        return Scored((0, 0, False, True, f"true: {error}"), missing), None
+        missing = [(name, None, None, None, None, None, "no truth") for name in names]
+        return Scored((1, 0, 0, False, True, f"true: {error}"), missing), None, _NOTHING
     objects = detected_objects(its_objects, f"{image.id}, true")
     words = detected_words(its_words, f"{image.id}, words")
     problems = _named("true object", objects) + _named("word", words)
-    others = [name for name in names if name != "grits_rawloc"]
     rows: dict[str, tuple[Any, ...]] = {}
-    sides = None
+    sides, unreadable = None, dict[int, str]()
     try:
         if callable(given):
             given = _answer(given, image)
         if _are_objects(given):
             sides = objects, detected_objects(given, f"{image.id}, predicted")
             problems += _named("predicted object", sides[1])
-            predicted = from_objects(given, its_words, threshold=threshold).table
-            if given is _NOTHING:
-                problems.append("no prediction")
-            elif true.size and not predicted.size:
-                problems.append(f"no predicted row or column with a score from {threshold}")
-            raw, other = (raw_grid(side, threshold=threshold) for side in (its_objects, given))
-            (row,) = score_pair(image.id, raw, other, ["grits_loc"], variant).rows
-            rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
-        else:
-            predicted = read_table(given, name=f"{image.id}, predicted")
+        predicted = _predicted_table(image, given, its_words, threshold)
+        if sides and given is _NOTHING:
+            problems.append("no prediction")
+        elif sides and true.size and not predicted.size:
+            problems.append(f"no predicted row or column with a score from {threshold}")
     except InputError as error:
-        return unreadable(true, names, error), sides or (objects, _NO_OBJECTS)
-    scored = score_pair(image.id, true, predicted, others, variant)
+        predicted, unreadable, problems = EMPTY, {0: str(error)}, [str(error)]
+        sides = sides or (objects, _NO_OBJECTS)
+        given = _NOTHING if callable(given) else given
+    if sides:
+        others = [] if unreadable else given
+        raw = [[raw_grid(side, threshold=threshold)] for side in (its_objects, others)]
+        (row,) = score_document(image.id, (raw[0], raw[1]), ["grits_loc"], variant, unreadable).rows
+        rows["grits_rawloc"] = ("grits_rawloc", *row[1:])
+    by_table = [name for name in names if name != "grits_rawloc"]
+    scored = score_document(image.id, ([true], [predicted]), by_table, variant, unreadable)
     rows |= {row[0]: row for row in scored.rows}
-    ordered = [rows.get(name, (name, None, None, None, "no objects")) for name in names]
+    ordered = [rows.get(name, (name, *[None] * 5, "no objects")) for name in names]
     more = [f"{len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []
     about = (*scored.about[:-1], "; ".join(problems[:_MOST_PROBLEMS] + more))
-    return Scored(about, ordered), sides
+    return Scored(about, ordered), sides, given
 
 
 #: How many objects and words that are left out are described for an image.

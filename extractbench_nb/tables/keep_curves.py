@@ -1,4 +1,4 @@
-"""`keep_curves`: metrics against the share of a table kept; generated and published tables."""
+"""`keep_curves`: metrics against the share of a table kept; generated tables."""
 
 from __future__ import annotations
 
@@ -17,61 +17,6 @@ from extractbench_nb.tables.grid_similarity import checked_names
 from extractbench_nb.tables.quality import list_of_tables
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.table_metrics import TABLE_METRICS, compare_rows, usual_metrics
-
-_TABLES: dict[int, list[tuple[Any, ...]]] = {
-    2: [
-        ("model", "task", "AP50", "AP75", "AP", "AR"),
-        ("DETR-R18", "TD", 0.995, 0.988, 0.966, 0.981),
-        ("DETR-R18", "TSR + FA", 0.971, 0.948, 0.912, 0.942),
-    ],
-    3: [
-        ("split", "tables", "top", "con", "loc", "rawloc"),
-        ("simple", 44_355, 0.995, 0.995, 0.992, 0.947),
-        ("complex", 49_479, 0.975, 0.983, 0.966, 0.909),
-        ("all", 93_834, 0.985, 0.989, 0.978, 0.927),
-    ],
-}
-
-
-def pubtables(number: int) -> pd.DataFrame:
-    """Return a table of results of the GriTS paper.
-
-    Parameters
-    ----------
-    number : int
-        2: object detection of the paper's models; 3: their grid table similarity.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As printed, to three digits, in Smock, Pesala and Abraham, "PubTables-1M: Towards
-        comprehensive table extraction from unstructured documents" (2022). Table 3 has a row for
-        each split (simple, complex, all), and below them ``all (from the parts)``: the mean of the
-        two splits by their sizes, which needs no model and is a check of the printed row.
-
-    Raises
-    ------
-    InputError
-        The number is neither 2 nor 3.
-
-    Examples
-    --------
-    >>> pubtables(3).set_index("split")["top"].round(4).to_dict()
-    {'simple': 0.995, 'complex': 0.975, 'all': 0.985, 'all (from the parts)': 0.9845}
-    """
-    asked: Any = number
-    if not is_whole(asked) or asked not in _TABLES:
-        raise InputError(f"there is no table {number!r} of results; choose 2 or 3")
-    columns, *rows = _TABLES[number]
-    found = pd.DataFrame(rows, columns=list(columns))
-    if "split" in found:
-        parts = found.iloc[:2]
-        weights = parts["tables"] / parts["tables"].sum()
-        means = {name: float((parts[name] * weights).sum()) for name in columns[2:]}
-        both = {"split": "all (from the parts)", "tables": int(parts["tables"].sum()), **means}
-        found = pd.concat([found, pd.DataFrame([both])], ignore_index=True)
-    return found
-
 
 _SUBJECTS = (
     *("Copper", "Maize", "Freight", "Rental", "Paper", "Cotton", "Timber", "Transit", "Licences"),
@@ -268,7 +213,7 @@ def keep_curves(
 
     Notes
     -----
-    Section 7 and Figure 6 of Smock, Pesala and Abraham, "PubTables-1M" (2022). GriTS scores a
+    Section 7 and Figure 6 of Smock, Pesala and Abraham, "PubTables-1M" (2021). GriTS scores a
     substructure, in which each position keeps its cell with its full span; for all other metrics
     cells span only the lines that are kept.
     """

@@ -12,7 +12,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, no_column
-from extractbench_nb.tables.cells import Box, Cell, Numbers, is_share, is_whole
+from extractbench_nb.tables.cells import Box, Cell, Numbers, check_share, is_whole
 from extractbench_nb.tables.grid_similarity import boundaries
 from extractbench_nb.tables.reading import read_table
 
@@ -79,7 +79,7 @@ class Crop(NamedTuple):
     image : numpy.ndarray
         The pixels, of shape (height, width) or (height, width, channels).
     words : pandas.DataFrame
-        The words of which at least half is in the crop, one row per word, in pixels of the crop.
+        The words with at least half of them in the crop, in pixels of the crop.
     """
 
     object: int
@@ -121,7 +121,7 @@ def read_objects(
     Parameters
     ----------
     given : pandas.DataFrame or list of dict
-        Each has a ``label``, by name or by number, a box, as ``bbox`` (x0, y0, x1, y1) or as four
+        Each has a ``label``, by name or number, a box, as ``bbox`` (x0, y0, x1, y1) or as four
         columns, and perhaps a ``score``, otherwise 1.
     where : str, optional
         What messages call them.
@@ -134,8 +134,8 @@ def read_objects(
         One row per usable object: ``label``, ``score``, ``x0``, ``y0``, ``x1``, ``y1``; the index
         has the position in `given`.
     problems : dict
-        For each object left out its position and what is wrong with it: an unknown label, a box
-        that is not four finite numbers or has no area, a score outside 0 to 1.
+        By position what is wrong with those left out: an unknown label, a box that is not four
+        finite numbers or has no area, a score outside 0 to 1.
 
     Raises
     ------
@@ -144,14 +144,11 @@ def read_objects(
 
     Examples
     --------
-    >>> given = [
-    ...     {"label": "table", "score": 0.9, "bbox": [10, 10, 90, 50]},
-    ...     {"label": "table rwo", "score": 0.9, "bbox": [10, 10, 90, 30]},
-    ... ]
+    >>> given = [{"label": label, "bbox": [10, 10, 90, 50]} for label in ("table", "table rwo")]
     >>> objects, problems = read_objects(given)
     >>> objects
        label  score    x0    y0    x1    y1
-    0  table    0.9  10.0  10.0  90.0  50.0
+    0  table    1.0  10.0  10.0  90.0  50.0
     >>> problems
     {1: "label is 'table rwo'; did you mean 'table row' or 'table' or 'table column'?"}
     """
@@ -292,19 +289,18 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        In the form of `read_objects`, with score 1: the table, its columns and rows without gaps
-        (neighbours meet halfway), the header from its first to its last row, projected row
-        headers, and other cells that span several rows or columns and are not blank.
+        In the form of `read_objects`, with score 1: the table, its columns and rows without gaps,
+        the header, projected row headers, and other cells that span and are not blank.
 
     Raises
     ------
     InputError
-        No cell has a box, or the boxes contradict the order of rows or columns; or `padding` is not
-        a number of 0 or more.
+        No cell has a box, the boxes contradict the order of rows or columns, or `padding` is no
+        number from 0.
 
     Notes
     -----
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021): neighbours meet halfway.
 
     Examples
     --------
@@ -312,12 +308,10 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     ...     {"row_nums": [0], "column_nums": [0], "bbox": [0, 0, 10, 5]},
     ...     {"row_nums": [1], "column_nums": [0], "bbox": [2, 7, 12, 9]},
     ... ]
-    >>> to_objects(cells)
-              label  score   x0   y0    x1   y1
-    0         table    1.0  0.0  0.0  12.0  9.0
-    1  table column    1.0  0.0  0.0  12.0  9.0
-    2     table row    1.0  0.0  0.0  12.0  6.0
-    3     table row    1.0  0.0  6.0  12.0  9.0
+    >>> to_objects(cells)[["label", "y0", "y1"]].iloc[2:]
+           label   y0   y1
+    2  table row  0.0  6.0
+    3  table row  6.0  9.0
     """
     found = read_table(table)
     margin = None if padding is None else _checked_padding(padding)
@@ -359,7 +353,7 @@ def crop(
     image : numpy.ndarray or PIL.Image.Image
         The page, height x width pixels, with or without channels.
     objects : pandas.DataFrame or list of dict
-        The detected objects, as `read_objects` takes them with `DETECTION_LABELS`; objects that
+        The detected objects, as `read_objects` takes them with `DETECTION_LABELS`; those that
         cannot be used are left out.
     words : pandas.DataFrame or list of dict, optional
         The words of the page, as `from_objects` takes them.
@@ -381,26 +375,22 @@ def crop(
 
     Notes
     -----
-    Section 4 of Smock, Pesala and Abraham, "PubTables-1M" (2022).
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
 
     Examples
     --------
-    >>> page = np.zeros((100, 80))
     >>> table = {"label": "table", "score": 0.9, "bbox": [20, 30, 60, 70]}
     >>> word = {"text": "Year", "bbox": [25, 35, 45, 45]}
-    >>> found = crop(page, [table], [word], padding=15)[0]
-    >>> found.box, found.image.shape
-    ((5, 15, 75, 85), (70, 70))
-    >>> found.words[["text", "x0", "y0"]].values.tolist()
-    [['Year', 20.0, 20.0]]
+    >>> found = crop(np.zeros((100, 80)), [table], [word], padding=15)[0]
+    >>> found.box, found.image.shape, found.words.loc[0, ["x0", "y0"]].tolist()
+    ((5, 15, 75, 85), (70, 70), [20.0, 20.0])
     """
     pixels = np.asarray(image)
     if pixels.ndim not in (2, 3):
         shape = f"has the shape {pixels.shape}" if pixels.ndim else f"is {type(image).__name__}"
         raise InputError(f"image {shape}; expected pixels, height x width (x channels)")
     padding = _checked_padding(padding)
-    if not is_share(threshold):
-        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    check_share(threshold, "threshold")
     found = detected_objects(objects, "objects", DETECTION_LABELS)
     read = read_words([] if words is None else words)[0]
     corners = list(_CORNERS)

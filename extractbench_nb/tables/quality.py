@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Table, is_share, is_whole
+from extractbench_nb.tables.cells import Cell, Table, check_share, is_whole
 from extractbench_nb.tables.grid_similarity import align, line_extents
 from extractbench_nb.tables.reading import read_table
 
@@ -108,7 +108,7 @@ def align_texts(a: str, b: str) -> pd.DataFrame:
     Notes
     -----
     The paper aligns the text of a PDF with that of the XML of the same article in this way (section
-    4 of "PubTables-1M", 2022); it does not state its scores. This function takes nine bytes per
+    4 of "PubTables-1M", 2021); it does not state its scores. This function takes nine bytes per
     pair of characters, and about three seconds for texts of 10,000 characters.
 
     Examples
@@ -201,7 +201,7 @@ def check_tables(
 
     Notes
     -----
-    Section 4, "Quality control", of Smock, Pesala and Abraham, "PubTables-1M" (2022), whose limits
+    Section 4, "Quality control", of Smock, Pesala and Abraham, "PubTables-1M" (2021), whose limits
     are the defaults. The distance is the Levenshtein distance over the longer length, averaged over
     all cells.
 
@@ -214,8 +214,7 @@ def check_tables(
     >>> check_tables([cells])["reason"].item()
     'rows overlap'
     """
-    if not is_share(limit):
-        raise InputError(f"limit is {limit!r}; expected a number from 0 to 1")
+    check_share(limit, "limit")
     if not is_whole(max_objects):
         raise InputError(f"max_objects is {max_objects!r}; expected a whole number")
     listed = list_of_tables(tables, "tables")

@@ -21,7 +21,7 @@ from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.files import read_text
 from extractbench_nb.support.model_json import read_cut_off, repaired
 from extractbench_nb.support.wording import one_line
-from extractbench_nb.tables.cells import Cell, Table, table_of_cells
+from extractbench_nb.tables.cells import Cell, Table, is_whole, table_of_cells
 from extractbench_nb.tables.table_formats import (
     Seen,
     begins_as_html,
@@ -214,6 +214,26 @@ def _picked(arrays: Mapping[Any, list[Any]], name: str) -> list[Any] | None:
 
 def _is_single(value: Any) -> bool:
     return not isinstance(value, Mapping | Cell) and not is_row(value)
+
+
+def is_list_of_tables(given: Any) -> bool:
+    """Whether a list holds tables, and is none itself: as rows, records and cells are.
+
+    Items that are None stand for tables that a model did not return.
+    """
+    if not isinstance(given, list | tuple) or isinstance(given, Cell):
+        return False
+    items = [item for item in given if item is not None]
+    return bool(items) and all(_is_whole_table(as_pandas(item)) for item in items)
+
+
+def _is_whole_table(item: Any) -> bool:
+    if isinstance(item, Table | pd.DataFrame | str | Path):
+        return True
+    if isinstance(item, np.ndarray):
+        return item.ndim > 1
+    is_list = isinstance(item, list | tuple) and not isinstance(item, Cell)
+    return is_list and bool(item) and all(isinstance(x, Mapping | Cell) or is_row(x) for x in item)
 
 
 def keys_of(items: list[Mapping[str, Any]]) -> dict[Any, None]:
@@ -431,6 +451,7 @@ def read_table(
     format: str | None = None,  # noqa: A002
     name: str = "table",
     tidy: bool = False,
+    header_rows: int | None = None,
 ) -> Table:
     r"""Read a table in any supported form.
 
@@ -461,6 +482,9 @@ def read_table(
         ``H2O``; ``br``, ``p``, ``div``, ``li`` and other blocks still separate words. By default
         texts are those of the code published with GriTS: white space unchanged, the texts of
         elements joined by spaces (``H 2 O``), which lowers scores if only one side was tidied.
+    header_rows : int, optional
+        How many rows are the header, for a table that does not say so: lists of lists, CSV,
+        Markdown. By default the first one of these, and what cells and HTML say.
 
     Returns
     -------
@@ -485,14 +509,22 @@ def read_table(
     [['Year', 'Sales'], ['2020', '1.5']]
     >>> read_table("<tr><td>H<sub>2</sub>O <br/> ice</td></tr>", tidy=True).texts
     [['H2O ice']]
+    >>> rows = [["", "2023", "2023"], ["Item", "Units", "Share"], ["Ink", 5, 0.2]]
+    >>> read_table(rows, header_rows=2).to_frame().columns.tolist()
+    [('', 'Item'), ('2023', 'Units'), ('2023', 'Share')]
     """
     if format is not None and format not in TABLE_FORMATS:
         raise InputError(f"format is {format!r}; {nearest(str(format), TABLE_FORMATS)}")
     table = _read(given, format, name, tidy)
-    if not tidy:
-        return table
-    cells = (cell._replace(text=" ".join(cell.text.split())) for cell in table.cells)
-    return replace(table, cells=tuple(cells))
+    cells = table.cells
+    if tidy:
+        cells = tuple(cell._replace(text=" ".join(cell.text.split())) for cell in cells)
+    if header_rows is not None:
+        most = len(table.grid)
+        if not is_whole(header_rows) or not 0 <= header_rows <= most:
+            raise InputError(f"header_rows is {header_rows!r}; expected 0 to {most}, the rows")
+        cells = tuple(c._replace(is_header=c.rows[0] < header_rows) for c in cells)
+    return table if cells is table.cells else replace(table, cells=cells)
 
 
 def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002

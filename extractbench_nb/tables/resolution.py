@@ -12,14 +12,13 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import (
     Cell,
     Indices,
     Numbers,
     Table,
+    check_share,
     covered_grid,
-    is_share,
     leading,
     table_of_cells,
 )
@@ -88,12 +87,10 @@ class ResolvedTable:
     given : tuple
         The arguments objects and words of `from_objects`.
     objects : pandas.DataFrame
-        One row per resolved object (table, columns, rows, header, spanning cells): ``object`` (its
-        position in the input), ``label``, ``score``, ``x0``, ``y0``, ``x1``, ``y1``, ``rows``,
-        ``columns``. Boxes are those before rows and columns shrink to their words.
+        One row per resolved object: ``object`` (position in the input), label, score, box before
+        rows and columns shrink to their words, ``rows``, ``columns``.
     changes : pandas.DataFrame
-        One row per change, in the order of the steps: ``object`` (its position in the input),
-        ``step``, ``action``, ``reason``, ``rows``, ``columns``.
+        One row per change, in the order of the steps: object, step, action, reason, rows, columns.
     """
 
     table: Table
@@ -150,13 +147,13 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
     Parameters
     ----------
     objects : pandas.DataFrame or list of dict
-        What a model found in the image of a table, as `read_objects` reads it. If it found several
-        tables, only words in the one with the highest score are used; `crop` cuts out each.
+        What a model found in the image of a table, as `read_objects` reads it. Of several tables,
+        the words in the one with the highest score are used; `crop` cuts out each.
     words : pandas.DataFrame or list of dict, optional
-        The words in the image. Each has a ``text`` and a box, as ``bbox`` (x0, y0, x1, y1) or as
-        four columns; perhaps ``block_num``, ``line_num`` and ``span_num``, which give their order
-        (otherwise the order of the list), and ``flags`` (1: superscript). Without words no row or
-        column is dropped for being empty, and cells have no texts.
+        Words with a ``text`` and a box, as ``bbox`` (x0, y0, x1, y1) or four columns; perhaps
+        ``block_num``, ``line_num`` and ``span_num``, which give their order (otherwise that of the
+        list), and ``flags`` (1: superscript). Without words no row or column is dropped for being
+        empty, and cells have no texts.
     threshold : float, optional
         The least score, 0 to 1.
 
@@ -174,25 +171,20 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
 
     Notes
     -----
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2022), which only says that overlap
-    between objects of a class is removed; steps and thresholds are those of the published code.
-    Its defects are not repeated: docs/howto/tables.md lists them.
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021), which only says that overlap
+    between objects of a class is removed; steps and thresholds are those of the published code,
+    without its defects, which docs/howto/tables.md lists.
 
     Examples
     --------
-    >>> from extractbench_nb.tables import read_table, to_objects
-    >>> given = read_table("Year,Sales\n2020,1.5")
-    >>> boxes = [(0, 0, 40, 9), (50, 0, 90, 9), (0, 11, 40, 20), (50, 11, 90, 20)]
-    >>> cells = [cell._replace(box=box) for cell, box in zip(given.cells, boxes)]
-    >>> words = [{"text": cell.text, "bbox": cell.box} for cell in cells]
-    >>> found = from_objects(to_objects(cells), words)
-    >>> found
-    ResolvedTable(Table(2 x 2 positions, 4 cells), confidence 1.000, 1 changes)
-    >>> found.table.texts
-    [['Year', 'Sales'], ['2020', '1.5']]
+    >>> from extractbench_nb.tables import made_up_tables, to_objects
+    >>> (true,) = made_up_tables(1, rows=6, columns=4)
+    >>> words = [{"text": cell.text, "bbox": cell.box} for cell in true.cells]
+    >>> found = from_objects(to_objects(true), words)
+    >>> found.table.texts == true.texts, found.confidence
+    (True, 1.0)
     """
-    if not is_share(threshold):
-        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    check_share(threshold, "threshold")
     detected = detected_objects(objects, "objects")
     read = detected_words([] if words is None else words, "words")
     draft = _Draft(detected, read, threshold)
@@ -233,14 +225,11 @@ def raw_grid(objects: Any, *, threshold: float = 0.5) -> Table:
 
     Examples
     --------
-    >>> lines = [("table row", (0, 0, 9, 4)), ("table row", (0, 5, 9, 9))]
-    >>> lines.append(("table column", (1, 0, 8, 9)))
-    >>> found = raw_grid([{"label": label, "bbox": box} for label, box in lines])
-    >>> [cell.box for cell in found.cells]
-    [(1.0, 0.0, 8.0, 4.0), (1.0, 5.0, 8.0, 9.0)]
+    >>> lines = [("table row", (0, 0, 9, 4)), ("table column", (1, 0, 8, 9))]
+    >>> raw_grid([{"label": label, "bbox": box} for label, box in lines]).cells[0].box
+    (1.0, 0.0, 8.0, 4.0)
     """
-    if not is_share(threshold):
-        raise InputError(f"threshold is {threshold!r}; expected a number from 0 to 1")
+    check_share(threshold, "threshold")
     _, labels, scores, boxes, _ = detected_objects(objects, "objects")
     ranked = [n for n in np.lexsort((*boxes.T, -scores)) if scores[n] >= threshold]
     sides = []

@@ -146,7 +146,7 @@ def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     """Read the one table in an HTML text.
 
     Well-formed XML is read like ``html_to_cells`` in the code published with Smock, Pesala and
-    Abraham (2022): spans may reach beyond the end of a row group, rows below the last ``tr`` are
+    Abraham (2021): spans may reach beyond the end of a row group, rows below the last ``tr`` are
     added if cells cover them completely, and the cells of a table within a cell count as cells of
     the outer table. Unlike there, the texts of scripts, styles and templates are left out. If that
     code fails or finds no cell, a lenient parser is used, and spans follow the HTML standard.
@@ -186,6 +186,22 @@ def _part(text: str) -> tuple[str, str]:
     stop = ends[-1] if ends else len(text)
     is_lost = _CELL_TAG.search(plain[:start]) or _CELL_TAG.search(plain[stop:])
     return text[start:stop], "tags of cells outside of the table, left out" if is_lost else ""
+
+
+def tables_in(text: str) -> list[str]:
+    """Divide a text with several HTML or Markdown tables; a text with one or none is left whole."""
+    plain, spans, depth, start = _without_code(text), [], 0, 0
+    tags = [(m.start(), 1, m.start()) for m in _TABLE_BEGIN.finditer(plain)]
+    tags += [(m.start(), -1, m.end()) for m in _TABLE_END.finditer(plain)]
+    for _, step, place in sorted(tags):
+        start = place if depth == 0 and step > 0 else start
+        depth = max(0, depth + step)
+        if depth == 0 and step < 0:
+            spans.append(text[start:place])
+    if not spans:
+        lines, tables = _pipe_tables(text)
+        spans = ["\n".join(lines[table.lines[0] : table.lines[-1] + 1]) for table in tables]
+    return spans if len(spans) > 1 else [text]
 
 
 def _strictly(text: str, tidy: bool) -> _Parsed | None:
@@ -235,7 +251,7 @@ class _Parsed:
 
     def __init__(self, tidy: bool, *, lenient: bool = False) -> None:
         self.tidy = tidy
-        self._lenient = lenient  # names in any case and with any prefix
+        self._lenient = lenient  # names with any prefix
         self.cells: list[_Open] = []
         self.pieces: list[str] = []
         self.groups: list[int] = []
@@ -247,7 +263,8 @@ class _Parsed:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle the start of an element."""
-        name = tag.rpartition(":")[2].lower() if self._lenient else tag
+        # the published reader sees no tag in capitals; a namespace is for the lenient parser
+        name = tag.rpartition(":")[2].lower() if self._lenient else tag.lower()
         self._end_piece(name)
         in_header = bool(self._elements) and self._elements[-1][1]
         cell = None
@@ -263,7 +280,8 @@ class _Parsed:
             if not self.groups:
                 self.groups.append(self._group)
                 self.notes.append("row 0: cells outside of any row, given one")
-            spans = {key: attributes[key] for key in _MOST if key in attributes}
+            lower = {key.lower(): value for key, value in attributes.items()}
+            spans = {key: lower[key] for key in _MOST if key in lower}
             is_header = in_header or name == "th"
             cell = _Open(len(self.groups) - 1, spans, is_header, len(self.pieces))
             self.cells.append(cell)

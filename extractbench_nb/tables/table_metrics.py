@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby, pairwise
 from math import exp, log
 from typing import Any, NamedTuple, TypeAlias
@@ -16,14 +17,16 @@ from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, header_r
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
     Kept,
+    Measured,
     aligned_entries,
     alignment_scores,
     checked_names,
     checked_variant,
     likely_alignment,
+    measured,
+    ratios,
     read_pair,
     refuse_boxless,
-    table_similarity,
 )
 
 #: ``"thead"`` or ``"tbody"``, and for each of its rows the cells that begin there.
@@ -409,6 +412,27 @@ def table_sections(table: Table) -> list[Section]:
     return [(tag, part) for tag, part in (("thead", rows[:head]), ("tbody", rows[head:])) if part]
 
 
+def header_score(
+    true: Table, predicted: Table, found: Measured, kept: Kept | None = None
+) -> tuple[float, float, float]:
+    """Return f-score, precision and recall of positions in the column header.
+
+    A position is right if it is aligned by content with one of the other table's header. For
+    functional analysis the paper (section 7) has only the average precision of the objects.
+    """
+    first, second = (
+        np.array([cell.is_header for cell in table.cells], dtype=bool)[table.grid]
+        for table in (true, predicted)
+    )
+    second = second if kept is None else second[np.ix_(*kept)]
+    rows, columns = (
+        np.array([line[:2] for line in lines], dtype=int).reshape(-1, 2).T
+        for lines in found.aligned
+    )
+    right = first[np.ix_(rows[0], columns[0])] & second[np.ix_(rows[1], columns[1])]
+    return ratios(float(right.sum()), int(first.sum()), int(second.sum()))
+
+
 def exact_match(true: Table, predicted: Table, *, topology_only: bool = False) -> bool:
     """Return whether two tables have the same cells, with the same texts or without them."""
     cells, others = (
@@ -463,7 +487,7 @@ COMPARISON_COLUMNS = FrameSpec(
 #: All metrics, in the order of the rows.
 TABLE_METRICS = (
     *("grits_top", "grits_con", "grits_loc", "grits_rawloc"),
-    *("adjacency", "bleu", "teds", "teds_structure", "exact", "exact_topology"),
+    *("header", "adjacency", "bleu", "teds", "teds_structure", "exact", "exact_topology"),
 )
 _LOCATED = ("grits_loc", "grits_rawloc")
 #: Larger trees have no TEDS: without much in common, 15,000 nodes take about 8 seconds.
@@ -544,13 +568,15 @@ def compare_rows(
     """
     pair = true, predicted if kept is None else predicted.part(*kept)
     rows: list[_Row] = []
+    found = cache(lambda metric: measured(metric, true, predicted, variant, kept))
     for name in names:
         if name in _LOCATED:
             refuse_boxless((true, predicted), name)
         row: _Row
         if name.startswith("grits_"):
-            metric = name.removeprefix("grits_")
-            row = (*table_similarity(true, predicted, metric, variant, kept)[:3], "")
+            row = (*found(name.removeprefix("grits_")).scores[:3], "")
+        elif name == "header":
+            row = (*header_score(true, predicted, found("con"), kept), "")
         elif name == "adjacency":
             row = (*adjacency(*pair), "")
         elif name == "bleu":

@@ -32,13 +32,14 @@ def test_scores_are_those_of_compare_tables() -> None:
     found = xb.tables.evaluate_tables(pairs, metrics=names)
     assert found.scores.columns.tolist() == TABLE_SCORE_COLUMNS.names
     for place, pair in enumerate(pairs):
-        own = found.scores[found.scores["document"] == str(place)].set_index("metric")
+        own = found.scores[found.scores["document"] == str(place)].set_index("measure")
         expected = xb.tables.compare_tables(*pair, names)
-        assert_frame_equal(own.drop(columns="document"), expected, check_index_type=False)
+        own = own[expected.columns].rename_axis("metric")
+        assert_frame_equal(own, expected, check_index_type=False)
     assert found.summary["complex"].tolist() == [False, True, False]
     assert found.summary["rows"].tolist() == [3, 2, 3]
     for name in names:
-        own = found.scores[found.scores["metric"] == name]["score"]
+        own = found.scores[found.scores["measure"] == name]["score"]
         assert found.summary[name].tolist() == own.tolist()
 
 
@@ -67,7 +68,7 @@ def test_location_is_scored_where_all_tables_have_boxes() -> None:
     assert both.summary["grits_loc"].tolist() == [1.0, 0.0]
     for other in ((TRUE, TRUE), (BOXED, TRUE), (TRUE, "nothing to see")):
         found = xb.tables.evaluate_tables([(BOXED, BOXED), other, (BOXED, "nothing to see")])
-        assert found.scores["metric"].unique().tolist() == ["grits_top", "grits_con"]
+        assert found.scores["measure"].unique().tolist() == ["grits_top", "grits_con"]
 
 
 def test_location_that_is_asked_for() -> None:

@@ -3,6 +3,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.grid_similarity import grits
@@ -125,3 +126,45 @@ def test_exact_match(other: Table, same: bool, same_topology: bool) -> None:
     for pair in ((ONE_ROW, other), (other, ONE_ROW)):
         assert exact_match(*pair) is same
         assert exact_match(*pair, topology_only=True) is same_topology
+
+
+@pytest.mark.parametrize(
+    "flags, expected",
+    [
+        ([1, 0, 0], [1, 1, 1]),
+        ([1, 1, 0], [2 / 3, 1 / 2, 1]),
+        ([0, 0, 0], [0, 1, 0]),
+    ],
+)
+def test_header_of_functional_analysis(flags: list[int], expected: list[float]) -> None:
+    """F1 of the positions that are header, aligned by content."""
+
+    def table(flags: list[int], *left_out: int) -> list[dict[str, Any]]:
+        rows = [(n, flag) for n, flag in enumerate(flags) if n not in left_out]
+        return [
+            {
+                "row_nums": [row],
+                "column_nums": [column],
+                "text": f"{n} {column}",
+                "is_column_header": bool(flag),
+            }
+            for row, (n, flag) in enumerate(rows)
+            for column in (0, 1)
+        ]
+
+    for left_out in ((), (2,)):
+        found = xb.tables.compare_tables(table([1, 0, 0]), table(flags, *left_out), "header")
+        values = found.loc["header", ["score", "precision", "recall"]].astype(float).tolist()
+        assert values == pytest.approx(expected)
+    assert xb.tables.compare_tables(table([0, 0]), table([0, 0]), "header")["score"].item() == 1
+
+
+def test_header_rows_of_plain_lists() -> None:
+    rows = [["", "2023", "2023"], ["Item", "Units", "Share"], ["Ink", 5, 0.2]]
+    table = xb.tables.read_table(rows, header_rows=2)
+    assert [cell.is_header for cell in table.cells] == [True] * 6 + [False] * 3
+    canonical = xb.tables.canonicalize(table).table
+    assert [cell.columns for cell in canonical.cells if cell.text == "2023"] == [(1, 2)]
+    for wrong in (4, -1, 1.5, True):
+        with pytest.raises(xb.InputError, match=r"header_rows is .*; expected 0 to 3, the rows"):
+            xb.tables.read_table(rows, header_rows=wrong)  # type: ignore[arg-type]

@@ -11,7 +11,8 @@ import pytest
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Table, table_of_cells
-from extractbench_nb.tables.grid_similarity import grits, table_similarity
+from extractbench_nb.tables.grid_similarity import grits, measured
+from extractbench_nb.tables.keep_curves import keep_curves
 from extractbench_nb.tables.reading import read_table
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
@@ -72,7 +73,7 @@ def test_ties_are_broken_within_the_recorded_range() -> None:
     for number, case in enumerate(cases()):
         for variant, by_metric in case["expected"]["tie_range"].items():
             for name, (low, high) in by_metric.items():
-                fscore = table_similarity(*tables(number), name, variant)[0]
+                fscore = measured(name, *tables(number), variant).scores[0]
                 assert low - 1e-9 <= fscore <= high + 1e-9
                 seen += 1
     assert seen > 5
@@ -105,12 +106,23 @@ def test_parts_of_tables(variant: str, built: str) -> None:
                 part, lines = table, (down, across)
             for name in ("top", "con", "loc"):
                 seen += 1
-                found = table_similarity(table, part, name, variant, lines)[0]
+                found = measured(name, table, part, variant, lines).scores[0]
                 expected = known[f"{variant}.{built}.{name}"]
                 if abs(found - expected) > 1e-6:
                     wrong.append((case["id"], known["x"], known["mode"], name, found, expected))
     assert seen >= 100
     assert not wrong, (len(wrong), seen, wrong[:5])
+
+
+def test_curves_in_steps_of_a_tenth() -> None:
+    """Figure 6 over recorded tables: as near to the share that is kept as the recorded curves."""
+    tables = [case["true_cells"] for case in figure()[::4]]
+    curves = keep_curves(tables, metrics=["grits_top", "grits_con", "grits_loc"])
+    assert curves["x"].unique().tolist() == [n / 10 for n in range(11)]
+    wide = curves.pivot_table(index=["mode", "x"], columns="metric", values="score")
+    away = wide.sub(wide["ideal"], axis=0).abs().max().astype(float)
+    assert away["grits_loc"] < 1e-12
+    assert away.max() < 0.015
 
 
 @cache

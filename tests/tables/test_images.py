@@ -293,9 +293,10 @@ def test_other_forms_of_predictions(dataset: Path) -> None:
         "grits_con": 1,
         "grits_loc": -1,
         "grits_rawloc": -1,
+        "header": 1,
         "exact": 1,
     }
-    notes = found.scores.drop_duplicates("metric").set_index("metric")["note"]
+    notes = found.scores.drop_duplicates("measure").set_index("measure")["note"]
     assert notes["grits_rawloc"] == "no objects"
     assert "has no bbox" in notes["grits_loc"]
     assert found.detection["objects"].tolist() == [0]

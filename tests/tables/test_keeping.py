@@ -102,8 +102,21 @@ def test_the_mean_of_the_parts_is_the_printed_one() -> None:
     assert xb.tables.pubtables(2)["task"].tolist() == ["TD", "TSR + FA"]
 
 
+def test_statistics_of_the_data_set() -> None:
+    found = xb.tables.pubtables("statistics").set_index("id")
+    assert found.loc["tables", "recomputed"] == 947_642
+    assert found["agrees"].value_counts().to_dict() == {True: 15, False: 1}
+    errata = xb.tables.pubtables("errata").set_index("id")
+    assert errata.index.is_unique
+    # an erratum that is a figure has the figure of the statistics
+    shares = found["recomputed"].astype(float)
+    assert errata.loc["over-fintabnet", "recomputed"] == f"{shares['over-fintabnet']:.1f}"
+    adjusted = f"{shares['adjusted-of-complex']:.1%}"
+    assert errata.loc["adjusted-of-complex", "recomputed"] == adjusted
+
+
 @pytest.mark.parametrize("number", [4, [3], None, True])
 def test_no_such_table(number: Any) -> None:
-    message = re.escape(f"no table {number!r} of results; choose 2 or 3")
+    message = re.escape(f"no table {number!r} of results; choose 2, 3, 'statistics' or 'errata'")
     with pytest.raises(xb.InputError, match=message):
         xb.tables.pubtables(number)

@@ -248,3 +248,12 @@ def test_any_text_is_a_whole_table_or_an_input_error(text: str) -> None:
         assert sorted(set(table.grid.ravel().tolist())) == list(range(len(table.cells)))
         starts = [(c.rows[0], c.columns[0]) for c in table.cells]
         assert starts == sorted(starts)
+
+
+def test_tags_in_any_case() -> None:
+    plain = '<table><tr><th>a</th><td colspan="2">b</td></tr><tr><td>1</td><td>2</td></tr></table>'
+    cells = read_table(plain).cells
+    mixed = plain.replace("tr>", "TR>").replace("colspan", "ColSpan")
+    capitals = mixed.replace("<td", "<TD").replace("</td", "</TD")
+    for text in (mixed, capitals, mixed.replace("table", "Table")):
+        assert read_table(text).cells == cells
