@@ -15,6 +15,7 @@ from extractbench_nb.benchmark.domain_facts import gold_figures
 from extractbench_nb.benchmark.paper_cells import counts
 from extractbench_nb.benchmark.paper_errata import claims, errata
 from extractbench_nb.benchmark.paper_tables import compare, style, table
+from extractbench_nb.benchmark.recorded_verdicts import read_verdicts
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "errata",
     "forgive",
     "gold_figures",
+    "read_verdicts",
     "repair_effect",
     "style",
     "table",

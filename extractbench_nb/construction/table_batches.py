@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,11 +31,19 @@ from extractbench_nb.core.text import (
     choose_judge,
 )
 from extractbench_nb.errors import DatasetError, InputError
-from extractbench_nb.judges import Answering, Unparsable, message, quoted
+from extractbench_nb.judges import (
+    MARK_SCHEMA,
+    Answering,
+    Unparsable,
+    mark_of,
+    mark_request,
+    marked_objects,
+    message,
+    quoted,
+)
 from extractbench_nb.runs import Run, frame_of_outputs, is_run
 from extractbench_nb.support.concurrency import progress_bar, run_anywhere
 from extractbench_nb.support.files import read_text
-from extractbench_nb.support.model_json import json_objects
 
 _TEXT_FILES = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl")
 #: Columns of a `Run` that are kept.
@@ -215,9 +224,12 @@ _HIGHEST = 100
 _SCHEMA = {
     "type": "object",
     "properties": {
-        name: {"type": "integer", "minimum": 0, "maximum": _HIGHEST} for name in QUALITY_WEIGHTS
+        **MARK_SCHEMA,
+        **{
+            name: {"type": "integer", "minimum": 0, "maximum": _HIGHEST} for name in QUALITY_WEIGHTS
+        },
     },
-    "required": list(QUALITY_WEIGHTS),
+    "required": ["mark_code", *QUALITY_WEIGHTS],
     "additionalProperties": False,
 }
 _SYSTEM = """You rate a table that a program built from documents, beside a table that people built.
@@ -241,7 +253,9 @@ Give four whole numbers from 0 (useless) to 100 (nothing to improve):
 - format: is it one readable table, without repetition, gaps and additions?
 
 Answer with one JSON object and nothing else: \
-{{"intent": 0, "columns": 0, "content": 0, "format": 0}}"""
+{{"mark_code": "", "intent": 0, "columns": 0, "content": 0, "format": 0}}
+
+{mark}"""
 
 
 def quality_judge(judge: str | Judge) -> Answering:
@@ -270,9 +284,11 @@ def _rated(
             return _with_rating(one, {"quality_problem": "there is no answer"})
         gold = found.gold.to_csv(index=False)
         try:
-            blocks = quoted({"query": task.query, "gold": gold, "predicted": predicted})
-            asked = (message("system", _SYSTEM), message("user", _TASK.format_map(blocks)))
-            scores, call = await judge.answer(asked, _rating, _SCHEMA)
+            texts = {"query": task.query, "gold": gold, "predicted": predicted}
+            mark = mark_of(texts)
+            question = _TASK.format_map({**quoted(texts), "mark": mark_request(mark)})
+            asked = (message("system", _SYSTEM), message("user", question))
+            scores, call = await judge.answer(asked, partial(_rating, mark=mark), _SCHEMA)
         except JudgeError as error:
             return _with_rating(one, {"quality_problem": str(error)}, error.calls)
         weights = QUALITY_WEIGHTS.values()
@@ -297,10 +313,10 @@ def _with_rating(
     return Scored(comparison, {**scored.labels, **rating}, scored.extras)
 
 
-def _rating(text: str | None) -> tuple[int, ...]:
-    """Read the four scores of a reply."""
-    found = [reply for reply in json_objects(text or "") if "intent" in reply]
-    given = [found[-1].get(name) for name in QUALITY_WEIGHTS] if found else []
+def _rating(text: str | None, mark: str) -> tuple[int, ...]:
+    """Read the four scores of a reply, which names its mark: a quoted object is no rating."""
+    reply = marked_objects(text, mark, "intent")[-1]
+    given = [reply.get(name) for name in QUALITY_WEIGHTS]
     scores = tuple(score for score in given if type(score) is int and 0 <= score <= _HIGHEST)
     if len(scores) < len(QUALITY_WEIGHTS):
         raise Unparsable(

@@ -255,7 +255,8 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
     error: tuple[str, str] | None = None
     completion = Completion(None, False, None, None, None)
     try:
-        completion = await queue.say(request, count)
+        async with queue.turns:  # shared with other uses of the model
+            completion = await queue.say(request, count)
     except Failure as failure:
         if attempts == 0 or failure.reason == "budget":
             raise NotAskedError(str(failure)) from None
