@@ -28,8 +28,10 @@ from extractbench_nb.judges.prompts import mark_request as mark_request
 from extractbench_nb.judges.prompts import marked_objects as marked_objects
 from extractbench_nb.judges.prompts import message as message
 from extractbench_nb.judges.prompts import placeholders_of as placeholders_of
+from extractbench_nb.judges.prompts import prompt_text as prompt_text
 from extractbench_nb.judges.prompts import quoted as quoted
 from extractbench_nb.judges.prompts import sendable as sendable
+from extractbench_nb.judges.prompts import template_problem as template_problem
 from extractbench_nb.judges.rehearsal import Notes as Notes
 from extractbench_nb.judges.rehearsal import PlannedCall as PlannedCall
 from extractbench_nb.judges.rehearsal import RehearsedAligner as RehearsedAligner

@@ -114,17 +114,19 @@ def check_template(template: Any) -> None:
         return
     if not isinstance(template, str) or not template.strip():
         raise ConfigError(None, f"prompt_template is {template!r}; expected a text")
-    problem = None
+    if problem := template_problem(template, PLACEHOLDERS, "gold", "predicted"):
+        raise ConfigError(None, f"prompt_template: {problem}")
+
+
+def template_problem(template: str, allowed: Sequence[str], *needed: str) -> str:
+    """Say what is wrong with the placeholders of a template; empty if nothing is."""
     try:
-        names = placeholders_of(template, PLACEHOLDERS)
-        lacking = [f"{{{name}}}" for name in ("gold", "predicted") if name not in names]
-        if lacking:
-            problem = f"it lacks {' and '.join(lacking)}"
+        names = placeholders_of(template, allowed)
+        lacking = [f"{{{name}}}" for name in needed if name not in names]
+        problem = f"it lacks {' and '.join(lacking)}" if lacking else ""
     except ValueError as error:
         problem = str(error)
-    if problem:
-        allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-        raise ConfigError(None, f"prompt_template: {problem}. Allowed are {allowed}")
+    return problem and f"{problem}. Allowed are {', '.join(f'{{{name}}}' for name in allowed)}"
 
 
 def check_schema(schema: Any) -> None:
@@ -164,9 +166,11 @@ def _value(value: Any, state: str) -> str:
 
 
 @cache
-def prompt_text(name: str, version: str = PROMPT_VERSION) -> str:
-    """Return one of the texts of a version, without its last line break."""
-    source = files("extractbench_nb.judges") / "prompt_texts" / version / f"{name}.txt"
+def prompt_text(
+    name: str, version: str = PROMPT_VERSION, room: str = "", folder: str = "prompt_texts"
+) -> str:
+    """Return one of a room's texts of a version, without its last line break."""
+    source = files(room or "extractbench_nb.judges") / folder / version / f"{name}.txt"
     return source.read_text(encoding="utf-8").rstrip("\n")
 
 
@@ -450,9 +454,8 @@ def _lines(items: Mapping[int, str]) -> str:
 
 
 def _short(text: str | None) -> str | None:
-    if text is None or len(text) <= _LONGEST_DESCRIPTION:
-        return text
-    return text[:_LONGEST_DESCRIPTION] + "…"
+    long = text is not None and len(text) > _LONGEST_DESCRIPTION
+    return text[:_LONGEST_DESCRIPTION] + "…" if text and long else text
 
 
 def _json(value: Any) -> str:

@@ -10,8 +10,6 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +21,11 @@ from extractbench_nb.judges import (
     Failure,
     ModelRequest,
     placeholders_of,
+    prompt_text,
     quoted,
     scrub,
     sendable,
+    template_problem,
 )
 from extractbench_nb.pdf import read_pages
 from extractbench_nb.runs.folders import Output
@@ -113,14 +113,9 @@ def check_template(template: object, allowed: Sequence[str], needed: Sequence[st
         return
     if not isinstance(template, str) or not template.strip():
         raise InputError(f"prompt is {template!r}; expected a text")
-    try:
-        names = placeholders_of(template, allowed)
-        problem = f"it lacks {{{needed[0]}}}" if needed and not names & {*needed} else ""
-    except ValueError as error:
-        problem = str(error)
-    if problem:
-        listed = ", ".join(f"{{{name}}}" for name in allowed)
-        raise InputError(f"prompt: {problem}. Allowed are {listed}")
+    names = [name for name in needed if f"{{{name}}}" in template] or needed[:1]
+    if problem := template_problem(template, allowed, *names[:1]):
+        raise InputError(f"prompt: {problem}")
 
 
 def prompt_version(template: str | None, built_in: str = PROMPT_VERSION) -> str:
@@ -159,10 +154,8 @@ def _plain(keyword: str, value: Any) -> Any:
     return [_plain("", part) for part in value] if isinstance(value, list) else value
 
 
-@cache
 def _built_in(name: str) -> str:
-    source = files("extractbench_nb.runs") / "prompts" / PROMPT_VERSION / f"{name}.txt"
-    return source.read_text(encoding="utf-8").rstrip("\n")
+    return prompt_text(name, PROMPT_VERSION, "extractbench_nb.runs", "prompts")
 
 
 def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
