@@ -144,10 +144,12 @@ class ReplayJudge(ModelJudge):
 
     def __repr__(self) -> str:
         """Write the call that makes it; verdicts are counted."""
-        many = f"[{plural(len(self._verdicts), 'verdict')}]"
+        if isinstance(self._source, list):
+            source = f"[{plural(len(self._source), 'verdict')}]"
+        else:
+            source = repr(self._arguments()[0][0])
         options = {"like": self._like, "otherwise": self.otherwise}
         shown = [f"{name}={value!r}" for name, value in options.items() if value is not None]
-        source = many if self._verdicts else repr(self._arguments()[0][0])
         return f"ReplayJudge({', '.join([source, *shown])})"
 
     @property
