@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     )
     from extractbench_nb.core import schema
     from extractbench_nb.integrations import as_scorer
+    from extractbench_nb.judges import LLM
     from extractbench_nb.pdf import grounded
     from extractbench_nb.runs import (
         evaluate_runs,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "LLM",
     "UNLABELED",
     "ConfigError",
     "ExtractBenchError",
@@ -127,6 +129,7 @@ __all__ = [
 #: Rooms of the names that are loaded on first use.
 _LATER = {
     "integrations": ("as_scorer",),
+    "judges": ("LLM",),
     "pdf": ("grounded",),
     "runs": ("evaluate_runs", "extract", "load_dataset", "load_evaluations", "read_outputs"),
     "simulation": ("sensitivity",),
@@ -159,7 +162,7 @@ def __dir__() -> list[str]:
 # --- what the core finds in higher rooms --------------------------------------------------------
 
 
-def _model_judge(model: str) -> Any:
+def _model_judge(model: Any) -> Any:
     from extractbench_nb.judges import LLMJudge
 
     return LLMJudge(model)

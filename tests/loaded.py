@@ -88,11 +88,10 @@ def begin_extract(folder: str, url: str, mode: str) -> ForkServerProcess:
 
 
 def _extract(folder: str, url: str, mode: str) -> None:
+    from extractbench_nb.judges import LLM
     from extractbench_nb.runs.dataset import load_dataset
     from extractbench_nb.runs.extracting import extract
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    options = {"mode": mode, "retry_wait": 0.0, "progress": False}
-    extract(
-        load_dataset("sample"), model="openai/test-model", folder=folder, api_base=url, **options
-    )
+    model = LLM("openai/test-model", api_base=url, max_concurrency=4, retry_wait=0.0)
+    extract(load_dataset("sample"), model=model, folder=folder, mode=mode, progress=False)

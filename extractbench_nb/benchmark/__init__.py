@@ -16,6 +16,7 @@ from extractbench_nb.benchmark.other_sets import load_docubench, load_llamaindex
 from extractbench_nb.benchmark.paper_cells import counts
 from extractbench_nb.benchmark.paper_tables import compare, style, table
 from extractbench_nb.benchmark.published import claims, errata
+from extractbench_nb.benchmark.recorded_verdicts import read_verdicts
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "gold_figures",
     "load_docubench",
     "load_llamaindex",
+    "read_verdicts",
     "repair_effect",
     "style",
     "table",

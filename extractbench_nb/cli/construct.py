@@ -83,7 +83,10 @@ def build(*, dataset: str, progress: bool, **options: Any) -> None:
     """
     from extractbench_nb.construction import Retriever
     from extractbench_nb.construction import construct as build_tables
+    from extractbench_nb.judges import LLM
 
+    client = ("api_base", "max_concurrency", "budget_usd", "temperature", "max_tokens")
+    llm = LLM(options.pop("model"), **{name: options.pop(name) for name in client})
     named = {"k": "k", "embedding_model": "model", "embedding_base": "api_base", "store": "store"}
     how = {name: options.pop(option) for option, name in named.items()}
     method = options.pop("rag")
@@ -91,7 +94,9 @@ def build(*, dataset: str, progress: bool, **options: Any) -> None:
     for name in ("domains", "tables"):
         options[name] = list(options[name]) or None
     shown = progress and sys.stderr.isatty()
-    print_text(repr(build_tables(dataset, retriever=retriever, progress=shown, **options)))
+    print_text(
+        repr(build_tables(dataset, model=llm, retriever=retriever, progress=shown, **options))
+    )
 
 
 @construct.command()

@@ -13,22 +13,23 @@ from extractbench_nb.construction.retrieval import Retriever
 from extractbench_nb.construction.table_dataset import TableDataset, TableTask, load, prompt_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges import (
+    LLM,
     ModelRequest,
-    Settings,
-    check_model,
     message,
     placeholders_of,
     quoted,
-    read_environment,
+    refuse_options,
 )
 from extractbench_nb.runs import (
     NO_KEY,
+    TIMEOUT,
     Described,
     Request,
     Run,
     ask_all,
     begun_run,
     check_template,
+    client_of,
     describe_run,
     folder_path,
     prompt_version,
@@ -41,6 +42,11 @@ SETTINGS = {
     "no_teach": (False, True),
     "no_cot": (True, False),
 }
+#: Options of `construct`.
+OPTIONS = (
+    *("tables", "domains", "setting", "with_schema"),
+    *("retriever", "prompt", "resume", "progress"),
+)
 #: Placeholders of a ``prompt``, in braces.
 PLACEHOLDERS = ("query", "documents", "columns")
 _HASHED = 16
@@ -59,7 +65,7 @@ _ANSWER = {
 def construct(  # noqa: PLR0913 - options, all but the first by name
     dataset: TableDataset | str | os.PathLike[str],
     *,
-    model: str,
+    model: str | LLM,
     folder: str | Path,
     tables: Sequence[str] | None = None,
     domains: str | Sequence[str] | None = None,
@@ -67,16 +73,9 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     with_schema: bool = False,
     retriever: Retriever | str | None = None,
     prompt: str | None = None,
-    temperature: float | None = None,
-    max_tokens: int | None = None,
-    timeout: float = 600.0,
-    max_concurrency: int = 4,
-    max_attempts: int = Settings.max_attempts,
-    retry_wait: float = Settings.retry_wait,
-    budget_usd: float | None = None,
-    api_base: str | None = None,
     resume: bool = True,
     progress: bool = True,
+    **unknown: object,
 ) -> Run:
     """Let a model build the tables of a dataset, and keep its exact answers in a folder.
 
@@ -84,8 +83,8 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     ----------
     dataset : TableDataset, str or path
         The tables; what `load` takes.
-    model : str
-        A LiteLLM model id such as ``openai/gpt-4o-mini``.
+    model : str or LLM
+        A LiteLLM model id such as ``openai/gpt-4o-mini``, or an `LLM` with its options.
     folder : str or pathlib.Path
         Folder of the run: ``run.json``, and for each table ``{table}.raw.txt`` and
         ``{table}.meta.json``. `evaluate_tables` reads it.
@@ -105,17 +104,13 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     prompt : str, optional
         A template in place of the built-in prompt, with the placeholders ``{query}``,
         ``{documents}`` and ``{columns}``. Without ``{documents}`` they follow the prompt.
-    temperature, max_tokens, timeout, max_concurrency, max_attempts, retry_wait : number, optional
-        See `extract`.
-    budget_usd : float, optional
-        Maximum that this run may spend at list prices, in US dollars; see `extract`.
-    api_base : str, optional
-        Address of the server, if it is not the provider's own. Such a server needs no key.
     resume : bool, optional
         Whether to resume a run in the folder. Tables with an answer are not requested again; see
         `extract`.
     progress : bool, optional
         Whether to show a progress bar.
+    **unknown : object
+        Any other option is an error, which says where it belongs.
 
     Returns
     -------
@@ -140,18 +135,8 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     Traceback (most recent call last):
     extractbench_nb.errors.InputError: prompt: it lacks {query}. Allowed are {query}, ...
     """
-    read_environment()
-    sampling = {"temperature": temperature, "max_tokens": max_tokens}
-    settings = Settings(
-        model,
-        timeout=timeout,
-        max_concurrency=max_concurrency,
-        max_attempts=max_attempts,
-        retry_wait=retry_wait,
-        budget_usd=budget_usd,
-        api_base=api_base,
-        **{name: value for name, value in sampling.items() if value is not None},  # type: ignore[arg-type]
-    )
+    refuse_options("construct", unknown, OPTIONS)
+    llm = client_of(model)
     find: Any = Retriever(retriever) if isinstance(retriever, str) else retriever
     if find is not None and not isinstance(find, Retriever):
         kind = type(find).__name__
@@ -165,9 +150,10 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     tasks = _chosen(chosen, tables, domains)
     path = folder_path(folder)
     begun = begun_run(path, list(tasks), resume=resume)
+    sampling = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
     description = describe_run(
         "construction",
-        model,
+        llm.model,
         prompt_version=prompt_version(prompt, _version(setting)),
         prompt=prompt,
         document_input="text",
@@ -180,17 +166,16 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     def request(task: TableTask) -> ModelRequest:
         text = _prompt_for(task, prompt, find, setting, with_schema=with_schema)
         messages = (message("user", text),)
-        return ModelRequest(
-            model, messages, temperature, max_tokens, timeout, api_base, None, strict=False
-        )
+        limits = (llm.temperature, llm.max_tokens, llm.timeout or TIMEOUT, llm.api_base)
+        return ModelRequest(llm.model, messages, *limits, None, False)
 
     def prepare(unanswered: Described) -> list[Request]:
         if unanswered:
-            check_model(settings, otherwise=NO_KEY)
+            llm.check(otherwise=NO_KEY)
         return [Request(name, "text", partial(request, tasks[name])) for name in unanswered]
 
     described = {name: _described(task) for name, task in tasks.items()}
-    return ask_all(settings, path, begun, (description, described), prepare, progress=progress)
+    return ask_all(llm, path, begun, (description, described), prepare, progress=progress)
 
 
 def _chosen(

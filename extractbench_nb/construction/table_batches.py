@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,11 +31,19 @@ from extractbench_nb.construction.table_rules import TableRules, rules_of
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, check_judge, choose_judge
 from extractbench_nb.errors import DatasetError, InputError
-from extractbench_nb.judges import Answering, Unparsable, message, quoted
+from extractbench_nb.judges import (
+    MARK_SCHEMA,
+    Answering,
+    Unparsable,
+    mark_of,
+    mark_request,
+    marked_objects,
+    message,
+    quoted,
+)
 from extractbench_nb.runs import Run, frame_of_outputs, is_run
 from extractbench_nb.support.concurrency import progress_bar, run_anywhere
 from extractbench_nb.support.files import read_text
-from extractbench_nb.support.model_json import json_objects
 
 _TEXT_FILES = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl")
 #: Columns of a `Run` that are kept.
@@ -205,9 +214,12 @@ _HIGHEST = 100
 _SCHEMA = {
     "type": "object",
     "properties": {
-        name: {"type": "integer", "minimum": 0, "maximum": _HIGHEST} for name in QUALITY_WEIGHTS
+        **MARK_SCHEMA,
+        **{
+            name: {"type": "integer", "minimum": 0, "maximum": _HIGHEST} for name in QUALITY_WEIGHTS
+        },
     },
-    "required": list(QUALITY_WEIGHTS),
+    "required": ["mark_code", *QUALITY_WEIGHTS],
     "additionalProperties": False,
 }
 
@@ -238,10 +250,12 @@ def _rated(
             return found, about | {"quality_problem": "there is no answer"}
         gold = found.gold.to_csv(index=False)
         try:
-            blocks = quoted({"query": task.query, "gold": gold, "predicted": predicted})
+            texts = {"query": task.query, "gold": gold, "predicted": predicted}
+            mark = mark_of(texts)
+            blocks = {**quoted(texts), "mark": mark_request(mark)}
             question = prompt_text("rating").format_map(blocks)
             asked = (message("system", prompt_text("rating_system")), message("user", question))
-            scores, call = await rater.answer(asked, _rating, _SCHEMA)
+            scores, call = await rater.answer(asked, partial(_rating, mark=mark), _SCHEMA)
         except JudgeError as error:
             calls = tuple(error.calls)
             rating: dict[str, Any] = {"quality_problem": str(error)}
@@ -262,10 +276,10 @@ def _rated(
     return found
 
 
-def _rating(text: str | None) -> tuple[int, ...]:
-    """Read the four scores of a reply."""
-    found = [reply for reply in json_objects(text or "") if "intent" in reply]
-    given = [found[-1].get(name) for name in QUALITY_WEIGHTS] if found else []
+def _rating(text: str | None, mark: str) -> tuple[int, ...]:
+    """Read the four scores of a reply, which names its mark: a quoted object is no rating."""
+    reply = marked_objects(text, mark, "intent")[-1]
+    given = [reply.get(name) for name in QUALITY_WEIGHTS]
     scores = tuple(score for score in given if type(score) is int and 0 <= score <= _HIGHEST)
     if len(scores) < len(QUALITY_WEIGHTS):
         raise Unparsable(

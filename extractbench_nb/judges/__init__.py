@@ -15,27 +15,35 @@ from extractbench_nb.judges.client import ModelRequest as ModelRequest
 from extractbench_nb.judges.client import client_errors as client_errors
 from extractbench_nb.judges.client import list_price as list_price
 from extractbench_nb.judges.client import litellm as litellm
-from extractbench_nb.judges.environment import read_environment as read_environment
-from extractbench_nb.judges.field_judges import gather_verdicts as gather_verdicts
-from extractbench_nb.judges.llm import Ensemble, LLMJudge
+from extractbench_nb.judges.llm import LLM
+from extractbench_nb.judges.llm import chosen_llm as chosen_llm
+from extractbench_nb.judges.llm import refuse_options as refuse_options
+from extractbench_nb.judges.llm_judge import Ensemble, LLMJudge
 from extractbench_nb.judges.model_aligner import Answering as Answering
 from extractbench_nb.judges.model_aligner import LLMAligner
+from extractbench_nb.judges.prompts import MARK_SCHEMA as MARK_SCHEMA
 from extractbench_nb.judges.prompts import Unparsable as Unparsable
+from extractbench_nb.judges.prompts import mark_of as mark_of
+from extractbench_nb.judges.prompts import mark_request as mark_request
+from extractbench_nb.judges.prompts import marked_objects as marked_objects
 from extractbench_nb.judges.prompts import message as message
 from extractbench_nb.judges.prompts import placeholders_of as placeholders_of
+from extractbench_nb.judges.prompts import prompt_text as prompt_text
 from extractbench_nb.judges.prompts import quoted as quoted
 from extractbench_nb.judges.prompts import sendable as sendable
+from extractbench_nb.judges.prompts import template_problem as template_problem
 from extractbench_nb.judges.rehearsal import Notes as Notes
 from extractbench_nb.judges.rehearsal import PlannedCall as PlannedCall
 from extractbench_nb.judges.rehearsal import RehearsedAligner as RehearsedAligner
 from extractbench_nb.judges.rehearsal import rehearsing as rehearsing
+from extractbench_nb.judges.replay import VERDICTS as VERDICTS
 from extractbench_nb.judges.replay import ReplayJudge
 from extractbench_nb.judges.replay import document_hash as document_hash
-from extractbench_nb.judges.settings import Settings as Settings
-from extractbench_nb.judges.settings import check_model as check_model
+from extractbench_nb.judges.voting import gather_verdicts as gather_verdicts
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
+    "LLM",
     "Ensemble",
     "JudgeCache",
     "JudgeCall",

@@ -1,9 +1,9 @@
 """Questions to a model until there is an answer: cache, attempts, corrections, the budget.
 
-A question goes from `ModelJudge.ask` (`judges.llm`) to `CallQueue.answer`, which looks it up or
-asks (`_ask`, `say`), and from there to `client.complete`, which makes one request. `CallQueue` runs
-on the event loop of `background.BACKGROUND`, one per judge and process. Within a `Budget`, each
-request first reserves the most that it can cost.
+A question goes from `LLMJudge` and `LLM.answer` to `CallQueue.answer`, which looks it up or asks
+(`_ask`, `say`), and from there to `client.complete`, which makes one request. A `CallQueue` runs on
+the event loop of `client.BACKGROUND`. Within a `Budget`, each request first reserves the most that
+it can cost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from extractbench_nb.core.text import JudgeCall, JudgeError, Question
 from extractbench_nb.errors import OutputError, UnavailableError
-from extractbench_nb.judges.cache import COUNTS, Entry, JudgeCache, keep, look_up, request_key
+from extractbench_nb.judges.cache import Entry, JudgeCache, request_key
 from extractbench_nb.judges.call_failures import LONGEST_WAIT, Failure, scrub
 from extractbench_nb.judges.client import (
     Completion,
@@ -33,8 +33,7 @@ from extractbench_nb.judges.client import (
     model_info,
 )
 from extractbench_nb.judges.environment import KEYS_OF_FILES
-from extractbench_nb.judges.prompts import Message, Unparsable, ask_again
-from extractbench_nb.judges.settings import Settings
+from extractbench_nb.judges.prompts import Unparsable, ask_again
 from extractbench_nb.support.token_counts import count_tokens
 
 #: Tokenizers of smaller vocabularies split words more often: twice GPT-2's count bounds those in
@@ -137,83 +136,110 @@ class Budget:
         return False if self.spent_usd + most > self.limit else None
 
 
+#: What is added up over the answers to a question.
+COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
 #: After one of these failures a model is not asked again: the key or the address is wrong.
 _HOPELESS = ("bad_key", "not_found", "redirect")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One question to a model: its settings, messages, and how the answer is read.
+    """One question to a model: its request, and how the answer is read.
 
-    `read` takes the text of an answer and returns what it says, or raises `Unparsable`. `strict`:
-    the schema is one of ours, which providers accept as strict. `sample`: which of several answers
-    to the same question. `question`: the field that it is about, where it is about one.
+    `read` takes the text of an answer and returns what it says, or raises `Unparsable`. `sample`:
+    which of several answers to the same question. `question`: the field that it is about, if any.
     """
 
-    settings: Settings
-    messages: tuple[Message, ...]
+    request: ModelRequest
     read: Callable[[str | None], Any]
-    schema: Mapping[str, Any]
-    strict: bool = True
     sample: int = 0
     question: Question | None = None
 
     @cached_property
     def document(self) -> dict[str, Any]:
         """The part of the question that decides the answer, and that the answer is cached by."""
+        request = self.request
         return {
-            "model": self.settings.model,
-            "messages": list(self.messages),
-            "temperature": float(self.settings.temperature),
-            "max_tokens": self.settings.max_tokens,
-            "schema": dict(self.schema),
+            "model": request.model,
+            "messages": list(request.messages),
+            "temperature": float(request.temperature or 0),
+            "max_tokens": request.max_tokens,
+            "schema": dict(request.schema or {}),
             "sample": self.sample,
         }
 
-    def is_readable(self, entry: Entry) -> bool:
+    @cached_property
+    def key(self) -> str:
+        """The cache key."""
+        return request_key(self.document)
+
+    def is_readable(self, answer: str) -> bool:
         """Whether a cached answer can be read."""
         try:
-            self.read(entry.answer)
+            self.read(answer)
         except Unparsable:
             return False
         return True
 
 
 class CallQueue:
-    """The queue of one judge's questions in one process."""
+    """The calls of one `LLM` in one process."""
 
-    def __init__(self, settings: Settings, cache: JudgeCache | None) -> None:
-        self.process = os.getpid()
-        self.budget = Budget(settings.budget_usd)
+    def __init__(
+        self,
+        cache: JudgeCache | None,
+        budget_usd: float | None,
+        max_concurrency: int,
+        max_attempts: int,
+        retry_wait: float,
+    ) -> None:
+        self.budget = Budget(budget_usd)
+        #: Models that are not asked again, and models whose keys were checked.
         self.hopeless: dict[str, Failure] = {}
+        self.checked: set[str] = set()
+        self.turns = asyncio.Semaphore(max_concurrency)
         self._cache = cache
-        self._settings = settings
-        self._turns = asyncio.Semaphore(settings.max_concurrency)
+        self._max_attempts, self._retry_wait = max_attempts, retry_wait
 
     async def answer(self, asked: Asked) -> JudgeCall:
         """Find an answer that can be read: in the cache, in a call under way, or by asking."""
-        begun, cache = time.perf_counter(), self._cache
+        begun, cache, key = time.perf_counter(), self._cache, asked.key
         if cache is None:
-            async with self._turns:
+            async with self.turns:
                 return await self._ask(asked)
-        key = request_key(asked.document)
-        cached = _cached(cache, key)
-        if cached is not None and asked.is_readable(cached):
-            return _free_call(asked, cached.answer, begun)
+
+        def stored() -> Entry | None:
+            try:
+                return cache.get(key)
+            except OutputError as error:
+                told = f"cached answers are not used: {error}"
+                warnings.warn(told, RuntimeWarning, stacklevel=2)
+                return None
+
+        def free(answer: str | None) -> JudgeCall:
+            seconds = time.perf_counter() - begun
+            model = asked.request.model
+            return JudgeCall(model, latency_seconds=seconds, answer=answer, **_FREE)
+
+        cached = stored()
+        if cached is not None and asked.is_readable(cached.answer):
+            return free(cached.answer)
 
         async def ask() -> tuple[JudgeCall | JudgeError, CallQueue]:
-            async with self._turns:
-                theirs = _cached(cache, key)  # another process may have been faster
-                if theirs is not None and asked.is_readable(theirs):
-                    return _free_call(asked, theirs.answer, begun), self
+            async with self.turns:
+                theirs = stored()  # another process may have been faster
+                if theirs is not None and asked.is_readable(theirs.answer):
+                    return free(theirs.answer), self
                 try:
                     call = await self._ask(asked)
                 except JudgeError as error:
                     return error, self
                 counts = [getattr(call, name) for name in COUNTS]
-                entry = Entry(asked.document, call.answer or "", *counts)
+                entry = Entry(key, asked.document, call.answer or "", *counts)
                 try:
-                    entry = keep(cache, entry, replace=cached is not None)
+                    if not cache.store([entry], replace=cached is not None):
+                        entry = cache.get(key) or entry  # another process was faster
+                        cache.store([entry], replace=True)  # or what is stored is damaged
                 except OutputError as error:  # the answer is used, but not cached
                     warnings.warn(f"answers are not cached: {error}", RuntimeWarning, stacklevel=2)
                 return call._replace(answer=entry.answer), self
@@ -221,8 +247,8 @@ class CallQueue:
         while True:
             (found, queue), joined = await _SHARED.get((cache.path, key), ask)
             if isinstance(found, JudgeCall):
-                return _free_call(asked, found.answer, begun) if joined else found
-            if queue is self:  # answers are shared between judges, failures are not
+                return free(found.answer) if joined else found
+            if queue is self:  # answers are shared between queues, failures are not
                 call = found.calls[0]._replace(**_FREE) if joined else found.calls[0]
                 raise JudgeError(found.problem, (call,), found.reason)
 
@@ -235,35 +261,32 @@ class CallQueue:
             attempts += 1
 
         def call(**more: Any) -> JudgeCall:
-            said = None if not answers or answers[-1].text is None else scrub(answers[-1].text)
-            sums = {name: _sum([getattr(one, name) for one in answers]) for name in COUNTS}
-            seconds = time.perf_counter() - begun
-            details = {"latency_seconds": seconds, "answer": said, **sums, **more}
-            return JudgeCall(asked.settings.model, attempts=attempts, **details)
+            text = None if not answers or answers[-1].text is None else scrub(answers[-1].text)
+            counts = {name: [getattr(one, name) for one in answers] for name in COUNTS}
+            sums = {n: sum(c) if c and None not in c else None for n, c in counts.items()}
+            more |= {"latency_seconds": time.perf_counter() - begun, "answer": text, **sums}
+            return JudgeCall(asked.request.model, attempts=attempts, **more)
 
-        settings, messages = asked.settings, asked.messages
-        limits = (settings.temperature, settings.max_tokens, settings.timeout, settings.api_base)
+        request = asked.request
         try:
             while True:
-                request = ModelRequest(
-                    settings.model, messages, *limits, asked.schema, asked.strict
-                )
-                said = await self.say(request, count)
-                answers.append(said)
+                answer = await self.say(request, count)
+                answers.append(answer)
                 try:
-                    asked.read(said.text)
+                    asked.read(answer.text)
                 except Unparsable as error:
-                    limit = f"; it was cut off at max_tokens={settings.max_tokens}"
-                    reason = "unparsable" if said.text and said.text.strip() else "empty"
-                    problem = Failure(reason, f"{error}{limit if said.cut_off else ''}")
+                    limit = f"; it was cut off at max_tokens={request.max_tokens}"
+                    reason = "unparsable" if answer.text and answer.text.strip() else "empty"
+                    problem = Failure(reason, f"{error}{limit if answer.cut_off else ''}")
                 else:
                     return call()
                 if len(answers) > 1:
                     raise problem
-                messages = ask_again(asked.messages, said.text, problem.problem)
+                again = ask_again(asked.request.messages, answer.text, problem.problem)
+                request = request._replace(messages=again)
         except Failure as failure:
             many = f" (after {attempts} requests)" if attempts > 1 else ""
-            text = f"{settings.model}: {failure}{many}"
+            text = f"{request.model}: {failure}{many}"
             raise JudgeError(text, (call(error=str(failure)),), failure.reason) from None
 
     async def say(self, request: ModelRequest, count: Callable[[], None]) -> Completion:
@@ -280,19 +303,19 @@ class CallQueue:
                     # an answer of unknown cost is charged the whole reservation
                     reserved.charged = completion.cost_usd or reserved.most
                     return completion
-            except Failure as failure:
-                found = failure
-            if found.reason in _HOPELESS:
-                if found.reason == "bad_key" and model not in self.hopeless:
+            except Failure as error:
+                failure = error
+            if failure.reason in _HOPELESS:
+                if failure.reason == "bad_key" and model not in self.hopeless:
                     variable = f"{model.partition('/')[0].upper()}_API_KEY"
-                    known = variable in os.environ or variable in KEYS_OF_FILES
-                    source = variable if known else "the environment"
-                    refused = f"the key in {source} was refused: {found.problem}"
-                    found = Failure(found.reason, refused)
-                raise self.hopeless.setdefault(model, found)
-            if not found.transient or attempt == self._settings.max_attempts:
-                raise found
-            await asyncio.sleep(pause_after(attempt, found, self._settings.retry_wait))
+                    is_set = variable in os.environ or variable in KEYS_OF_FILES
+                    source = variable if is_set else "the environment"
+                    refused = f"the key in {source} was refused: {failure.problem}"
+                    failure = Failure(failure.reason, refused)
+                raise self.hopeless.setdefault(model, failure)
+            if not failure.transient or attempt == self._max_attempts:
+                raise failure
+            await asyncio.sleep(pause_after(attempt, failure, self._retry_wait))
 
     def _refuse(self, model: str) -> None:
         """Stop asking a model whose failure every further request would repeat."""
@@ -301,7 +324,7 @@ class CallQueue:
             raise Failure(failure.reason, failure.problem)
 
 
-#: Questions in progress: equal ones are asked once, also for several judges.
+#: Questions in progress: equal ones are asked once, also for several queues.
 _SHARED: Shared[tuple[JudgeCall | JudgeError, CallQueue]] = Shared()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_SHARED.forget)
@@ -320,22 +343,3 @@ def pause_after(attempt: int, failure: Failure, retry_wait: float) -> float:
     """Return the seconds before the next attempt: exponential with jitter, or what is asked for."""
     doubled = min(retry_wait * 2.0 ** min(attempt - 1, 60), LONGEST_WAIT)
     return max(doubled + random.uniform(0, retry_wait), failure.retry_after)
-
-
-def _free_call(asked: Asked, answer: str | None, begun: float) -> JudgeCall:
-    seconds = time.perf_counter() - begun
-    return JudgeCall(asked.settings.model, latency_seconds=seconds, answer=answer, **_FREE)
-
-
-def _cached(cache: JudgeCache, key: str) -> Entry | None:
-    """Look an answer up; an unreadable cache counts as empty."""
-    try:
-        return look_up(cache, key)
-    except OutputError as error:
-        warnings.warn(f"cached answers are not used: {error}", RuntimeWarning, stacklevel=2)
-        return None
-
-
-def _sum(counts: list[Any]) -> Any:
-    """Add up counts; the sum is unknown if any of them is."""
-    return sum(counts) if counts and None not in counts else None

@@ -20,7 +20,7 @@ from importlib import import_module, metadata
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
-from extractbench_nb.errors import ExtractBenchError, needs
+from extractbench_nb.errors import ExtractBenchError, UnavailableError, needs
 from extractbench_nb.judges.call_failures import (
     EXCHANGE,
     Exchange,
@@ -30,7 +30,6 @@ from extractbench_nb.judges.call_failures import (
     problem_of,
 )
 from extractbench_nb.judges.environment import key_arguments
-from extractbench_nb.judges.field_judges import ClientError
 
 # --- the event loop of all requests -------------------------------------------------------------
 #
@@ -201,6 +200,13 @@ class Completion(NamedTuple):
     cost_usd: float | None
     finish_reason: str | None = None
     refusal: str | None = None
+
+
+class ClientError(UnavailableError):
+    """The client for language models cannot be imported or configured, so nothing can be asked.
+
+    It ends the work, and is never the verdict on a field.
+    """
 
 
 def litellm() -> Any:

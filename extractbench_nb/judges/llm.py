@@ -1,169 +1,48 @@
-"""`LLMJudge`: a language model as the judge, through LiteLLM."""
+"""`LLM`: a language model and the options of its client, which owns the queue of its calls."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
-from functools import partial
-from itertools import combinations
+import re
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, field, fields
+from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
+from urllib.parse import urlsplit
 
-from extractbench_nb.core.text import (
-    Judge,
-    JudgeCall,
-    JudgeError,
-    Question,
-    Verdict,
-    check_judge,
-    choose_judge,
-    judge_of_document,
-    verdict_of,
-)
+from extractbench_nb.core.text import JudgeCall, choose_judge
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.judges.cache import JudgeCache, judge_cache, opened
+from extractbench_nb.judges.cache import JudgeCache, judge_cache
 from extractbench_nb.judges.calls import Asked, CallQueue
-from extractbench_nb.judges.client import BACKGROUND
-from extractbench_nb.judges.environment import read_environment
-from extractbench_nb.judges.field_judges import (
-    NO_PARAMS,
-    VOTES,
-    FieldJudge,
-    gather_verdicts,
-    pass_mark,
-    take_vote,
+from extractbench_nb.judges.client import (
+    BACKGROUND,
+    client_errors,
+    fault_behind,
+    list_price,
+    litellm,
 )
-from extractbench_nb.judges.prompts import (
-    PROMPT_VERSION,
-    Message,
-    answer_schema,
-    judge_messages,
-    read_answer,
+from extractbench_nb.judges.environment import (
+    KEY_NAME,
+    KEYS_OF_FILES,
+    MODEL_VARIABLE,
+    read_environment,
 )
-from extractbench_nb.judges.settings import Settings, check_model
 
-#: The reason of what was not recorded.
-ABSENT = "not_recorded"
-#: Options of the connection to a model, on which its answers do not depend.
-_REACHING = ("timeout", "max_concurrency", "max_attempts", "retry_wait", "budget_usd", "api_base")
-
-
-class ModelJudge(FieldJudge):
-    """Base class of judges whose verdicts are answers of a model, requested now or recorded."""
-
-    _settings: Settings
-    #: The judge of what was not recorded.
-    _otherwise: Judge | None = None
-
-    @property
-    def otherwise(self) -> Judge | None:
-        """The judge of what was not recorded."""
-        return self._otherwise
-
-    def replaced(self, otherwise: Judge) -> Self:
-        """Return the same judge with another judge for what was not recorded."""
-        return self._with(_otherwise=otherwise)
-
-    async def _answer(self, asked: Asked) -> JudgeCall:
-        """Find an answer that can be read, or raise `JudgeError`."""
-        raise NotImplementedError
-
-    def _check(self, params: Mapping[str, Any]) -> None:
-        self.settings_for(params)
-
-    def settings_for(self, params: Mapping[str, Any] = NO_PARAMS) -> Settings:
-        """Return the judge's settings, with the params of a field applied."""
-        return self._settings.for_field(params)
-
-    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
-        """Judge the two values of a field.
-
-        Parameters
-        ----------
-        question : Question
-            The values, and what the schema says about the field.
-        sample : int, optional
-            Which of several answers to the same question, from 0 on; each is cached separately. By
-            default the vote over `n` of them.
-
-        Returns
-        -------
-        Verdict
-            The model's score and reasoning, the reason ``judged``, and the call behind them; of
-            several answers the vote, the reasoning of each, and all calls.
-
-        Raises
-        ------
-        JudgeError
-            There is no readable answer, or no budget left; the error lists what was tried. Of
-            several answers: those that are missing decide whether the vote passes.
-        InputError, ConfigError
-            See `check`.
-        """
-        return await self._verdict(question, sample)
-
-    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
-        settings = self.settings_for(question.params)
-        custom_schema = question.params.get("structured_output_schema")
-        schema = answer_schema(custom_schema)
-        try:
-            messages, mark = judge_messages(
-                question,
-                schema=schema,
-                template=question.params.get("prompt_template"),
-                instructions=settings.additional_instructions,
-            )
-        except RecursionError:
-            raise JudgeError("the values are nested too deep", reason="too_deep") from None
-        read = partial(read_answer, mark=mark, schema=custom_schema)
-
-        async def judged(nth: int) -> Verdict:
-            asked = Asked(settings, messages, read, schema, custom_schema is None, nth, question)
-            call = await self._answer(asked)
-            score, reasoning = read(call.answer)
-            return Verdict(score, "judged", reasoning, (call._replace(score=score),))
-
-        if sample is not None or settings.n == 1:
-            return await judged(sample or 0)
-        results = await gather_verdicts(judged(nth) for nth in range(settings.n))
-        for result in results:
-            if isinstance(result, Exception) and not isinstance(result, JudgeError):
-                raise result  # it cannot be asked at all
-        names = [f"answer {nth}" for nth in range(1, settings.n + 1)]
-        ballots = list(zip(names, results, strict=True))
-        return take_vote(ballots, settings.vote, pass_mark(question))
-
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        read: Callable[[str | None], Any],
-        schema: Mapping[str, Any],
-        *,
-        params: Mapping[str, Any] = NO_PARAMS,
-        sample: int = 0,
-    ) -> tuple[Any, JudgeCall]:
-        """Ask the model any question, with the cache, limits, retries and budget of `ask`.
-
-        `read` parses the text of an answer, or raises `Unparsable`; the model is then asked again.
-        `schema` is the JSON Schema of the answer. Returns what `read` returned, and the call.
-        """
-        asked = Asked(self.settings_for(params), tuple(messages), read, schema, True, sample)
-        other: Any = self._otherwise
-        try:
-            call = await self._answer(asked)
-            return read(call.answer), call
-        except JudgeError as error:
-            if error.reason != ABSENT or not callable(getattr(other, "answer", None)):
-                raise
-        found: tuple[Any, JudgeCall] = await other.answer(
-            messages, read, schema, params=params, sample=sample
-        )
-        return found
+#: What the error message names when a judge has no key.
+_OTHER_JUDGES = (
+    f"Another model is named by judge=, or by {MODEL_VARIABLE}; judge='offline' needs none"
+)
 
 
-class LLMJudge(ModelJudge):
-    """A language model as the judge, through LiteLLM, with a cache on disk.
+@dataclass(frozen=True)
+class LLM:
+    """A language model, through LiteLLM, with the options of its client.
+
+    ``judge=``, `LLMJudge`, `LLMAligner`, `extract` and `construct` take the id of a model, or an
+    `LLM` with options. All that use one object share its limits.
 
     Parameters
     ----------
@@ -171,291 +50,326 @@ class LLMJudge(ModelJudge):
         A LiteLLM model id such as ``openai/gpt-4o-mini``. By default the value of
         ``DEFAULT_LLM_MODEL`` in the environment or in ``.env`` in the working directory, from which
         only this and keys are read; else ``vertex_ai/gemini-2.5-flash``.
+    api_base : str, optional
+        Address of the server, if it is not the provider's own. Such a server needs no key.
     temperature : float, optional
-        0 or more; not sent to models that take none.
+        0 or more; by default 0 for judges, and the provider's default for outputs. It is not sent
+        to models that take none.
     max_tokens : int, optional
-        Maximum number of tokens of one answer, hidden reasoning included.
+        Maximum number of tokens of one answer, hidden reasoning included; by default 2,048 for
+        judges, and the provider's default for outputs.
     timeout : float, optional
-        Seconds for one request.
+        Seconds for one request; by default 60 for judges, and 600 for outputs.
     max_concurrency : int, optional
         Maximum number of concurrent requests, over all event loops and threads of a process.
     max_attempts : int, optional
-        Maximum number of requests for one question while errors are transient: rate limits,
+        Maximum number of requests for one answer while errors are transient: rate limits,
         timeouts, server errors, broken connections.
     retry_wait : float, optional
         Seconds before the second attempt, doubled before each further one, plus a random wait of
         up to as long; longer if the provider asks for it.
     budget_usd : float, optional
-        Maximum that this judge may spend in this process, at LiteLLM's list prices. Each request
-        reserves its maximum cost, for its own tokens plus `max_tokens`, and is not made if less
-        than that is left.
+        Maximum that all uses of this object may spend in this process, at LiteLLM's list prices.
+        Each request reserves its maximum cost, for its own tokens plus `max_tokens`, and is not
+        made if less than that is left. A reply without token counts is charged its maximum cost.
     cache : bool, str, pathlib.Path or JudgeCache, optional
-        Where answers are cached: True for `judge_cache`, a folder, or False for no cache; then
-        equal questions are asked each time.
-    api_base : str, optional
-        Address of the server, if it is not the provider's own. Such a server needs no key.
-    additional_instructions : str, optional
-        Additional instructions to the model, for all fields.
-    n : int, optional
-        Number of answers to request for each question, 1 to 100. With a `temperature` of 0 most
-        models give the same answer each time.
-    vote : str, optional
-        How several answers are combined: ``median`` (the lower of two middle ones, so that it
-        passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
-        enough).
-    **unknown : object
-        Any other option is an error that names the nearest one.
+        Where the answers of judges are cached: True for `judge_cache`, a folder, or False for no
+        cache; then equal questions are asked each time. Outputs are kept in their run.
 
     Raises
     ------
     InputError
-        An option is unknown, or its value is not allowed.
+        The value of an option is not allowed.
 
     Notes
     -----
-    The params of a field override: ``model``, ``temperature``, ``max_tokens``,
-    ``additional_instructions``, ``prompt_template`` and ``structured_output_schema``; see paper
-    section 3.2. LiteLLM reads keys of providers from the environment; they are stored nowhere else.
-    Answers are cached by model, messages and parameters, so that a second run makes no requests.
-
-    No request is made for two values that are the same JSON: the score is 1, the reason
-    ``identical``. A field with a ``prompt_template`` of its own is asked about nevertheless.
-
-    If some of `n` answers are missing, the vote stands if it would pass, or fail, with any scores
-    in their place; otherwise there is no verdict.
+    LiteLLM reads keys of providers from the environment; they are stored nowhere else. A copy, and
+    the object that a worker process gets, has spent nothing.
 
     Examples
     --------
-    >>> LLMJudge("openai/gpt-4o-mini", temperature=0.5)
-    LLMJudge('openai/gpt-4o-mini', temperature=0.5)
-    >>> LLMJudge("openai/gpt-4o-mini", temprature=0.5)
-    Traceback (most recent call last):
-    extractbench_nb.errors.InputError: unknown option 'temprature' of a judge; did you mean ...
+    >>> LLM("openai/gpt-4o-mini", temperature=0.5)
+    LLM('openai/gpt-4o-mini', temperature=0.5)
     """
 
-    def __init__(  # noqa: PLR0913 - options, all but the first by name
-        self,
-        model: str | None = None,
-        *,
-        temperature: float = Settings.temperature,
-        max_tokens: int = Settings.max_tokens,
-        timeout: float = Settings.timeout,
-        max_concurrency: int = Settings.max_concurrency,
-        max_attempts: int = Settings.max_attempts,
-        retry_wait: float = Settings.retry_wait,
-        budget_usd: float | None = None,
-        cache: bool | str | Path | JudgeCache = True,
-        api_base: str | None = None,
-        additional_instructions: str | None = None,
-        n: int = Settings.n,
-        vote: str = Settings.vote,
-        **unknown: object,
-    ) -> None:
-        for name in unknown:
-            allowed = [*(option.name for option in fields(Settings)), "cache"]
-            raise InputError(f"unknown option {name!r} of a judge; {nearest(name, allowed)}")
-        default_model = read_environment()
-        self._settings = Settings(
-            default_model if model is None else model,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            timeout=timeout,
-            max_concurrency=max_concurrency,
-            max_attempts=max_attempts,
-            retry_wait=retry_wait,
-            budget_usd=budget_usd,
-            api_base=api_base,
-            additional_instructions=additional_instructions,
-            n=n,
-            vote=vote,
-        )
-        cache_option: object = cache
-        if isinstance(cache_option, bool):
-            self._cache = judge_cache if cache_option else None
-        elif isinstance(cache_option, JudgeCache):
-            self._cache = cache_option
-        elif isinstance(cache_option, str | Path) and str(cache_option).strip():
-            self._cache = JudgeCache(cache_option)
-        else:
-            raise InputError(f"cache is {cache!r}; expected True, False, a folder or a JudgeCache")
-        self._queue: CallQueue | None = None
-        self._checked: set[str] = set()
+    model: str = field(default_factory=read_environment)
+    _: KW_ONLY
+    api_base: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    timeout: float | None = None
+    max_concurrency: int = 8
+    max_attempts: int = 5
+    retry_wait: float = 1.0
+    budget_usd: float | None = None
+    cache: Any = True
+    #: ``judge=`` takes it as it takes the id of a model.
+    is_model: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Read keys, and check every value."""
+        read_environment()
+        cache = self.cache
+        if cache is True:
+            cache = judge_cache
+        elif isinstance(cache, str | Path) and str(cache).strip():
+            cache = JudgeCache(cache)
+        object.__setattr__(self, "cache", None if cache is False else cache)
+        self._check_values()
+
+    def _check_values(self) -> None:
+        for name, (allowed, expected) in _ALLOWED.items():
+            value = getattr(self, name)
+            if not allowed(value):  # an address may contain a password
+                hidden = name == "api_base" and isinstance(value, str)
+                shown = "not shown here" if hidden else repr(value)
+                raise InputError(f"{name} is {shown}; expected {expected}")
+
+    def __repr__(self) -> str:
+        """Write the call that makes it, without keys."""
+        usual = {option.name: option.default for option in fields(self)} | {"cache": judge_cache}
+        options = {name: getattr(self, name) for name in usual if name != "model"}
+        options["cache"] = self.cache or False
+        named = [f"{name}={v!r}" for name, v in options.items() if v != usual[name]]
+        return f"LLM({', '.join([repr(self.model), *named])})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle the options only, without costs and calls in progress."""
+        return {option.name: getattr(self, option.name) for option in fields(self)}
+
+    def __deepcopy__(self, _: object) -> Self:
+        """Copy like `copy`, since all options are immutable."""
+        return copy(self)
 
     @property
     def name(self) -> str:
-        """Name shown in results: the model's id."""
-        return self._settings.model
+        """Name shown in results: the id."""
+        return self.model
 
-    @property
-    def cache(self) -> JudgeCache | None:
-        """The cache of answers; None if there is none."""
-        return self._cache
+    def compare(self, gold: str, predicted: str) -> Any:
+        """Judge one pair of texts, as `LLMJudge` does.
+
+        Parameters
+        ----------
+        gold, predicted : str
+            The two texts.
+
+        Returns
+        -------
+        awaitable of Verdict
+            The verdict.
+        """
+        return choose_judge(self).compare(gold, predicted)
 
     @property
     def spent_usd(self) -> float:
-        """US dollars that this judge has spent in this process, as far as prices are known.
+        """US dollars that were spent in this process, as far as prices are known.
 
         With a budget, a request of unknown cost counts with its maximum cost.
         """
-        queue = self._queue
-        return queue.budget.spent_usd if queue and queue.process == os.getpid() else 0.0
-
-    def _check(self, params: Mapping[str, Any]) -> None:
-        settings = self.settings_for(params)
-        check_model(settings)
-        if self._cache is not None:
-            with opened(self._cache):  # read-only will do
-                pass
-        if self._queue is not None:
-            self._queue.hopeless.clear()
-        self._checked.add(settings.model)
-
-    async def _answer(self, asked: Asked) -> JudgeCall:
-        if asked.settings.model not in self._checked:
-            check_model(asked.settings)
-            self._checked.add(asked.settings.model)
-
-        async def answered() -> JudgeCall:
-            if self._queue is None or self._queue.process != os.getpid():
-                self._queue = CallQueue(self._settings, self._cache)
-            return await self._queue.answer(asked)
-
-        return await BACKGROUND.run(answered())
-
-    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        values = {f.name: (getattr(self._settings, f.name), f.default) for f in fields(Settings)}
-        options = {name: value for name, (value, usual) in values.items() if value != usual}
-        if self._cache != judge_cache:
-            options["cache"] = self._cache or False
-        return (options.pop("model"),), options
+        return self.queue.budget.spent_usd
 
     @property
-    def fingerprint(self) -> dict[str, Any]:
-        """What its verdicts depend on; a resumed batch compares it."""
-        options = asdict(self._settings)
-        for name in _REACHING:
-            del options[name]
-        return {**options, "prompts": PROMPT_VERSION}
+    def queue(self) -> CallQueue:
+        """The queue of its calls in this process."""
+        name = f"queue in process {os.getpid()}"
+        if name not in self.__dict__:
+            options = (self.max_concurrency, self.max_attempts, self.retry_wait)
+            self.__dict__.setdefault(name, CallQueue(self.cache, self.budget_usd, *options))
+        queue: CallQueue = self.__dict__[name]
+        return queue
 
+    @client_errors()
+    def check(self, *, otherwise: str = _OTHER_JUDGES) -> None:
+        """Check, before any work and without network, that requests can succeed.
 
-# --- several judges -------------------------------------------------------------------------------
-_FEWEST = 2
+        Parameters
+        ----------
+        otherwise : str, optional
+            What the message says if there is no key.
 
-
-class Ensemble(FieldJudge):
-    """A judge that takes a vote of several others.
-
-    Parameters
-    ----------
-    judges : iterable of str or Judge
-        At least two of what ``judge=`` takes: ``offline``, the id of a model, an `LLMJudge`, or any
-        object with a name and ``compare``.
-    vote : str, optional
-        How their scores are combined: ``median`` (the lower of two middle ones, so that it
-        passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
-        enough).
-    name : str, optional
-        Name shown in results; by default made of the members' names.
-
-    Raises
-    ------
-    InputError
-        There are too few judges, two are the same, one is not a judge, or the vote is unknown.
-
-    Notes
-    -----
-    If a member has no verdict, the vote is valid if it would pass, or fail, with any score of that
-    member; it then has the lowest score possible. Otherwise there is no verdict, and the outcome is
-    ``judge_error``. So a failing member never turns a fail into a pass, nor raises a score.
-
-    The param ``model`` of a field is ignored: the members are the models. A rule-based
-    member adds no call.
-
-    Examples
-    --------
-    >>> from extractbench_nb.judges.llm import LLMJudge
-    >>> judge = Ensemble(["offline", LLMJudge("openai/gpt-4o-mini")], vote="min")
-    >>> judge.name
-    'min(offline, openai/gpt-4o-mini)'
-    """
-
-    def __init__(
-        self,
-        judges: Iterable[str | Judge],
-        vote: str = "median",
-        name: str | None = None,
-    ) -> None:
-        untyped: tuple[object, object] = (vote, name)
-        if not isinstance(untyped[0], str) or vote not in VOTES:
-            raise InputError(f"vote is {vote!r}; {nearest(vote, VOTES)}")
-        if name is not None and not (isinstance(untyped[1], str) and name.strip()):
-            raise InputError(f"name is {name!r}; expected a text or None")
-        self._judges = _members(judges)
-        self._vote = vote
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """Name shown in results."""
-        return self._name or f"{self._vote}({', '.join(judge.name for judge in self._judges)})"
-
-    @property
-    def judges(self) -> tuple[Judge, ...]:
-        """The members."""
-        return self._judges
-
-    @property
-    def vote(self) -> str:
-        """How their scores are combined."""
-        return self._vote
-
-    @property
-    def fingerprint(self) -> dict[str, Any]:
-        """What the verdicts depend on; a resumed batch compares it."""
-        members = [[judge.name, getattr(judge, "fingerprint", None)] for judge in self._judges]
-        return {"vote": self._vote, "judges": members}
-
-    def _for_document(self, gold: Any, predicted: Any) -> Self:
-        members = tuple(judge_of_document(judge, gold, predicted) for judge in self._judges)
-        return self._with(_judges=members)
-
-    def _check(self, params: Mapping[str, Any]) -> None:
-        for judge in self._judges:
-            check_judge(judge, _without_model(params))
-
-    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
-        asked = question._replace(params=_without_model(question.params))
-        outcomes = await gather_verdicts(verdict_of(judge, asked) for judge in self._judges)
-        names = [judge.name for judge in self._judges]
-        return take_vote(list(zip(names, outcomes, strict=True)), self._vote, pass_mark(question))
-
-    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        name = {} if self._name is None else {"name": self._name}
-        return (list(self._judges),), {"vote": self._vote, **name}
-
-
-def _members(judges: object) -> tuple[Judge, ...]:
-    """Check that an ensemble has two or more judges, all different and with separate answers."""
-    is_list = not isinstance(judges, str) and isinstance(judges, Iterable)
-    items = list(judges) if is_list else []  # type: ignore[call-overload]
-    if len(items) < _FEWEST:
-        raise InputError(f"judges is {judges!r}; expected a list of two judges or more")
-    members = tuple(choose_judge(item, f"judges[{i}]") for i, item in enumerate(items))
-    for (i, a), (j, b) in combinations(enumerate(members), 2):
-        if _answers_of(a) == _answers_of(b):
+        Raises
+        ------
+        InputError
+            The provider is not known, its key is not in the environment (the message names the
+            variable), or there is a budget but no price.
+        UnavailableError
+            LiteLLM is not installed, or does not work.
+        """
+        provider = _provider(self.model)
+        if self.api_base is None:
+            module, package = _PACKAGES.get(provider, ("", ""))
+            if module and not _is_installed(module):
+                needed = f"`pip install '{package}'`: {module} is missing"
+                raise InputError(f"{self.model!r} needs {needed}")
+            _check_key(self.model, provider, otherwise)
+        if self.budget_usd is not None and list_price(self.model, 1, 1) is None:
             raise InputError(
-                f"judges[{i}] and judges[{j}] are the same, {a!r}, or would get the same answers "
-                "from the cache; to ask a model several times use LLMJudge(n=...)"
+                f"budget_usd is {self.budget_usd!r}, but LiteLLM has no price for {self.model!r}. "
+                "Add its price with litellm.register_model, or remove the budget"
             )
-    return members
 
 
-def _answers_of(judge: Judge) -> Any:
-    """Return what the verdicts of a judge depend on; by default, the judge."""
-    if isinstance(judge, LLMJudge) and judge.cache is not None:
-        return judge.cache.path, judge.fingerprint
-    return judge
+async def answer(llm: LLM, asked: Asked) -> JudgeCall:
+    """Find an answer that can be read: in the cache, in a call under way, or by asking."""
+    queue, model = llm.queue, asked.request.model
+    if model not in queue.checked:
+        with_options(llm, {"model": model}).check()
+        queue.checked.add(model)
+    return await BACKGROUND.run(queue.answer(asked))
 
 
-def _without_model(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {name: value for name, value in params.items() if name != "model"}
+def with_options(
+    llm: LLM, changes: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> LLM:
+    """Return a copy with other options, and defaults in place of None; its queue is another."""
+    values = {name: v for name, v in (defaults or {}).items() if getattr(llm, name) is None}
+    values |= changes
+    changed = copy(llm)
+    if values:
+        changed.__dict__.update(values)
+        changed._check_values()
+    return changed
+
+
+def chosen_llm(model: object, **options: Any) -> LLM:
+    """Return the `LLM` that an argument ``model`` is or names; `options` are those of an id."""
+    return model if isinstance(model, LLM) else LLM(model, **options)  # type: ignore[arg-type]
+
+
+def refuse_options(where: str, given: Mapping[str, object], allowed: tuple[str, ...] = ()) -> None:
+    """Raise an error for options that `where` does not take: those of `LLM`, or unknown ones."""
+    for name in given:
+        if name in {option.name for option in fields(LLM)}:
+            raise InputError(
+                f"{where} takes no {name}; it is an option of the model, which takes an LLM in "
+                f"place of its id: xb.LLM('openai/gpt-4o-mini', {name}=...)"
+            )
+        raise InputError(f"unknown option {name!r} of {where}; {nearest(name, allowed)}")
+
+
+# --- values -------------------------------------------------------------------------------------
+_MODEL = re.compile(r"[!-~]+")
+_ADDRESS = re.compile(r"https?://[!-~]+")
+
+
+def number(low: float, high: float = 1e300, *, above: bool = False, whole: bool = False) -> Any:
+    """Return a function that says whether a value is a number in a range."""
+
+    def allowed(value: Any) -> bool:
+        kind = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        return kind and value <= high and (value > low or (value == low and not above))
+
+    return allowed
+
+
+def _or_none(allowed: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or allowed(value)
+
+
+def _is_address(value: Any) -> bool:
+    if not isinstance(value, str) or not _ADDRESS.fullmatch(value):
+        return False
+    parts = urlsplit(value)
+    return not (parts.username or parts.password or parts.query)
+
+
+_COUNT = (number(1, whole=True), "a whole number that is 1 or more")
+_ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "model": (
+        lambda value: isinstance(value, str) and bool(_MODEL.fullmatch(value)),
+        "a LiteLLM model id such as 'openai/gpt-4o-mini'",
+    ),
+    "api_base": (
+        _or_none(_is_address),
+        "an http(s) address without user, password and query (a key belongs in the environment)",
+    ),
+    "temperature": (_or_none(number(0)), "a number that is 0 or more"),
+    "max_tokens": (_or_none(_COUNT[0]), _COUNT[1]),
+    "timeout": (_or_none(number(0, above=True)), "a number of seconds that is more than 0"),
+    "max_concurrency": _COUNT,
+    "max_attempts": _COUNT,
+    "retry_wait": (number(0), "a number of seconds that is 0 or more"),
+    "budget_usd": (_or_none(number(0)), "an amount in US dollars that is 0 or more, or None"),
+    "cache": (
+        lambda value: value is None or isinstance(value, JudgeCache),
+        "True, False, a folder or a JudgeCache",
+    ),
+}
+
+# --- keys ---------------------------------------------------------------------------------------
+_GCLOUD = "gcloud/application_default_credentials.json"
+_AMAZON = (
+    (
+        *("AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_WEB_IDENTITY_TOKEN_FILE"),
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    ),
+    ("~/.aws/credentials", "~/.aws/config"),
+    "or run `aws configure`",
+)
+#: Credentials of a cloud, besides the variables that LiteLLM checks: other variables, files, and an
+#: alternative that the error message names.
+_AMBIENT: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
+    "vertex_ai": (
+        ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
+        (
+            "$CLOUDSDK_CONFIG/application_default_credentials.json",
+            f"$APPDATA/{_GCLOUD}",
+            f"~/.config/{_GCLOUD}",
+        ),
+        "or run `gcloud auth application-default login`",
+    ),
+    "bedrock": _AMAZON,
+    "sagemaker": _AMAZON,
+    "azure": (("AZURE_AD_TOKEN", "AZURE_CLIENT_ID"), (), ""),
+}
+#: Providers of which one of several keys is enough.
+_ONE_OF_SEVERAL = ("gemini",)
+_PACKAGES = {"vertex_ai": ("google.auth", "litellm[google]")}
+
+
+def _provider(model: str) -> str:
+    module = litellm()
+    try:
+        return str(module.get_llm_provider(model)[1])
+    except module.exceptions.BadRequestError as error:
+        fault = fault_behind(error)
+    if fault is not None:
+        raise fault
+    prefix = model.partition("/")[0]
+    names = [str(provider.value) for provider in module.provider_list]
+    closest = get_close_matches(prefix, names, n=3, cutoff=0.0)
+    raise InputError(
+        f"unknown provider of the model {model!r}; expected a LiteLLM model id such as "
+        f"'openai/gpt-4o-mini'; for the provider, {nearest(prefix, closest)}; "
+        f"LiteLLM's documentation lists all {len(names)} providers"
+    )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its parent package is not installed
+        return False
+
+
+def _check_key(model: str, provider: str, otherwise: str) -> None:
+    """Raise an error unless an environment variable or a file may hold the provider's key."""
+    environment = litellm().validate_environment(model)
+    missing = [name for name in environment["missing_keys"] if name not in KEYS_OF_FILES]
+    if environment["keys_in_environment"] or not missing:
+        return
+    if provider in _ONE_OF_SEVERAL and len(missing) < len(environment["missing_keys"]):
+        return
+    variables, paths, hint = _AMBIENT.get(provider, ((), (), ""))
+    files = (Path(os.path.expandvars(path)).expanduser() for path in paths)
+    if any(map(os.environ.get, variables)) or any(file.is_file() for file in files):
+        return
+    names = (" or " if provider in _ONE_OF_SEVERAL else " and ").join(missing)
+    or_file = " or in a .env file here" if all(map(KEY_NAME.fullmatch, missing)) else ""
+    or_command = f", {hint}" if hint else ""
+    raise InputError(
+        f"no key for the model {model!r}: set {names} in the environment{or_file}{or_command}. "
+        f"{otherwise}"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from extractbench_nb.core import estimated_blocks, pair_equal
 from extractbench_nb.core.schema import Node
 from extractbench_nb.core.text import JudgeCall, JudgeError
 from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.judges.llm import LLM, refuse_options
+from extractbench_nb.judges.llm_judge import NO_PARAMS, LLMJudge
 from extractbench_nb.judges.prompts import (
+    ALIGN_VERSION,
     ALIGNMENT_SCHEMA,
     AROUND_ANSWER,
     LINE_TOKENS,
@@ -25,7 +28,6 @@ from extractbench_nb.judges.prompts import (
     read_pairs,
     tokens_of,
 )
-from extractbench_nb.judges.settings import Settings
 
 #: Candidates that are shown in any case; others must have this share of the best one's worth.
 _ALWAYS = 2
@@ -106,8 +108,6 @@ def likely_partners(
     return chosen
 
 
-T = TypeVar("T")
-
 #: The metric that stands for alignment.
 ALIGNING = "array_llm"
 
@@ -115,7 +115,6 @@ ALIGNING = "array_llm"
 ROUNDS = 2
 _FEWEST_ITEMS = 8
 _FEWEST_TOKENS = 2_000
-_NOTHING: Mapping[str, Any] = {}
 _USUAL = {"max_prompt_tokens": 16_000, "candidates": 5}
 
 
@@ -128,7 +127,7 @@ class Alignment(NamedTuple):
 
 @runtime_checkable
 class Answering(Protocol):
-    """A judge that can be asked anything, such as `LLMJudge`."""
+    """A judge that can be asked anything, such as `LLMJudge`, whose methods these are."""
 
     @property
     def name(self) -> str:
@@ -137,18 +136,18 @@ class Answering(Protocol):
     async def answer(
         self,
         messages: Sequence[Message],
-        read: Callable[[str | None], T],
+        read: Callable[[str | None], Any],
         schema: Mapping[str, Any],
         *,
         params: Mapping[str, Any] = ...,
-    ) -> tuple[T, JudgeCall]:
-        """Ask; see `LLMJudge.answer`."""
+    ) -> tuple[Any, JudgeCall]:
+        """Ask, and return what `read` returned, and the call."""
 
     def check(self, params: Mapping[str, Any] = ...) -> None:
-        """Check that it can be asked; see `LLMJudge.check`."""
+        """Check that it can be asked."""
 
-    def settings_for(self, params: Mapping[str, Any]) -> Settings:
-        """Return what holds for a field with these params; see `LLMJudge.settings_for`."""
+    def settings_for(self, params: Mapping[str, Any]) -> tuple[LLM, str | None]:
+        """Return the model and the additional instructions for a field with these params."""
 
 
 class LLMAligner:
@@ -156,17 +155,18 @@ class LLMAligner:
 
     Parameters
     ----------
-    judge : str or LLMJudge, optional
-        The model: a LiteLLM model id, or a judge with its options. By default the judge of the
-        evaluation, if it is a model, or its first member that is one; else the default model of
-        `LLMJudge`.
+    judge : str, LLM or LLMJudge, optional
+        The model: a LiteLLM model id, an `LLM` with its options, or a judge. By default the judge
+        of the evaluation, if it is a model, or its first member that is one; else ``LLM()``.
     max_prompt_tokens : int, optional
         Maximum number of tokens of one question, 2,000 or more, counted with GPT-2's tokenizer.
-        Larger arrays are sent in batches, and so are arrays whose answer would exceed the judge's
+        Larger arrays are sent in batches, and so are arrays whose answer would exceed the model's
         ``max_tokens``: with 2,048, more than 240 items of both sides.
     candidates : int, optional
         In batches, number of predicted items that each gold item is shown with, the most similar
         ones by offline similarity.
+    **unknown : object
+        Any other option is an error, which says where it belongs.
 
     Raises
     ------
@@ -176,10 +176,10 @@ class LLMAligner:
     Notes
     -----
     Equal items are paired without a request, and so are two items if no others are left. The answer
-    is checked: every number in it must have been shown, and none may be in two pairs. After a bad
-    answer the model is asked once more; after a second one there is no alignment, and no verdict on
-    the array. Whether a pair matches is decided by the metrics of its fields, as after any other
-    alignment.
+    is checked: it names the code of its question, every number in it must have been shown, and none
+    may be in two pairs. After a bad answer the model is asked once more; after a second one there
+    is no alignment, and no verdict on the array. Whether a pair matches is decided by the metrics
+    of its fields, as after any other alignment.
 
     In batches, the number of requests grows with the number of items. If two batches pair the same
     predicted item, the pair with the higher offline similarity is kept. Items without a partner are
@@ -197,11 +197,13 @@ class LLMAligner:
 
     def __init__(
         self,
-        judge: str | Answering | None = None,
+        judge: str | LLM | Answering | None = None,
         *,
         max_prompt_tokens: int = _USUAL["max_prompt_tokens"],
         candidates: int = _USUAL["candidates"],
+        **unknown: object,
     ) -> None:
+        refuse_options("LLMAligner", unknown, tuple(_USUAL))
         for name, value, least in (
             ("max_prompt_tokens", max_prompt_tokens, _FEWEST_TOKENS),
             ("candidates", candidates, 1),
@@ -209,7 +211,15 @@ class LLMAligner:
             if type(value) is not int or value < least:
                 raise InputError(f"{name} is {value!r}; expected a whole number from {least:,} on")
         self._given = judge
-        self.judge = _answering(judge)
+        chosen: object = judge
+        if isinstance(judge, LLM) or (isinstance(judge, str) and "/" in judge):
+            chosen = LLMJudge(judge)
+        if chosen is not None and not isinstance(chosen, Answering):
+            raise InputError(
+                f"judge of an aligner is {judge!r}; expected a LiteLLM model id such as "
+                "'openai/gpt-4o-mini', an LLM or an LLMJudge"
+            )
+        self.judge = chosen
         self.max_prompt_tokens = max_prompt_tokens
         self.candidates = candidates
 
@@ -229,7 +239,8 @@ class LLMAligner:
         """What its alignments depend on; a resumed batch compares it."""
         judge = self.judge
         own = None if judge is None else getattr(judge, "fingerprint", judge.name)
-        return {"judge": own} | {name: getattr(self, name) for name in _USUAL}
+        limits = {name: getattr(self, name) for name in _USUAL}
+        return {"judge": own, "prompts": ALIGN_VERSION} | limits
 
     def asking(self, judge: object) -> LLMAligner:
         """Return the aligner that asks its own judge, or the given one, or the default model.
@@ -246,13 +257,11 @@ class LLMAligner:
         """
         if self.judge is not None:
             return self
-        known = [judge, *getattr(judge, "judges", ())]
-        other = next((one for one in known if isinstance(one, Answering)), None) or _model(None)
-        return LLMAligner(
-            other, max_prompt_tokens=self.max_prompt_tokens, candidates=self.candidates
-        )
+        possible = [judge, *getattr(judge, "judges", ())]
+        other = next((one for one in possible if isinstance(one, Answering)), None) or LLMJudge()
+        return with_judge(self, other)
 
-    def check(self, params: Mapping[str, Any] = _NOTHING) -> None:
+    def check(self, params: Mapping[str, Any] = NO_PARAMS) -> None:
         """Check, before any work and without network, that the model can be asked.
 
         Parameters
@@ -289,6 +298,12 @@ class LLMAligner:
             A question has no answer that can be used; with all calls that were made.
         """
         return await _Task(self, node, gold, predicted).run()
+
+
+def with_judge(aligner: LLMAligner, judge: Answering) -> LLMAligner:
+    """Return an aligner that asks another judge."""
+    limits = {name: getattr(aligner, name) for name in _USUAL}
+    return LLMAligner(judge, **limits)
 
 
 #: Items by index, each as text with its tokens.
@@ -331,17 +346,19 @@ class _Task:
                 self._accept(await self._answers(self._questions()))
         return Alignment(sorted(self._pairs), tuple(self._calls))
 
-    def _questions(self) -> list[tuple[Batch, tuple[Message, ...]]]:
-        """Compose the questions about the items that are left; none twice about the same two."""
-        settings, most = self._judge.settings_for(self._params), self._aligner.max_prompt_tokens
+    def _questions(self) -> list[tuple[Batch, tuple[Message, ...], str]]:
+        """Compose the questions about the items that are left; none twice about the same two.
+
+        Each has the items that it shows, its messages, and its mark.
+        """
+        llm, instructions = self._judge.settings_for(self._params)
+        most = self._aligner.max_prompt_tokens
         fields = describe_fields(self._items, most // 4)
-        compose = partial(
-            align_messages, self._node, fields, instructions=settings.additional_instructions
-        )
-        room = most - tokens_of(m["content"] for m in compose({}, {}))
+        compose = partial(align_messages, self._node, fields, instructions=instructions)
+        room = most - tokens_of(m["content"] for m in compose({}, {})[0])
         if room < most // 4:
             raise JudgeError("the instructions take too much of max_prompt_tokens", (), "too_long")
-        named = (settings.max_tokens // 2 - AROUND_ANSWER) // NAMED_ITEM
+        named = ((llm.max_tokens or 0) // 2 - AROUND_ANSWER) // NAMED_ITEM
         limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
         gold, predicted = self._texts(limits.tokens)
         sizes = [*_sizes(gold).values(), *_sizes(predicted).values()]
@@ -357,7 +374,7 @@ class _Task:
         for part in parts:
             gold_lines = {i: gold[i][0] for i in part.gold}
             predicted_lines = {j: predicted[j][0] for j in part.predicted}
-            questions.append((part, compose(gold_lines, predicted_lines)))
+            questions.append((part, *compose(gold_lines, predicted_lines)))
         return questions
 
     def _texts(self, most: int) -> tuple[_Texts, _Texts]:
@@ -383,24 +400,24 @@ class _Task:
         return fresh
 
     async def _answers(
-        self, questions: Sequence[tuple[Batch, tuple[Message, ...]]]
+        self, questions: Sequence[tuple[Batch, tuple[Message, ...], str]]
     ) -> list[tuple[int, int]]:
         """Ask all at once; one question without an answer leaves the array without an alignment."""
         outcomes = await asyncio.gather(
             *(
                 self._judge.answer(
                     messages,
-                    partial(read_pairs, gold=batch.gold, predicted=batch.predicted),
+                    partial(read_pairs, mark=mark, gold=batch.gold, predicted=batch.predicted),
                     ALIGNMENT_SCHEMA,
                     params=self._params,
                 )
-                for batch, messages in questions
+                for batch, messages, mark in questions
             ),
             return_exceptions=True,
         )
         claims: list[tuple[int, int]] = []
         errors: list[BaseException] = []
-        for (batch, _), outcome in zip(questions, outcomes, strict=True):
+        for (batch, *_), outcome in zip(questions, outcomes, strict=True):
             if isinstance(outcome, BaseException):
                 errors.append(outcome)
                 self._calls.extend(getattr(outcome, "calls", ()))
@@ -436,20 +453,3 @@ class _Task:
 
 def _sizes(texts: _Texts) -> dict[int, int]:
     return {index: tokens + LINE_TOKENS for index, (_, tokens) in texts.items()}
-
-
-def _answering(judge: object) -> Answering | None:
-    if judge is None or isinstance(judge, Answering):
-        return judge
-    if isinstance(judge, str) and "/" in judge:
-        return _model(judge)
-    raise InputError(
-        f"judge of an aligner is {judge!r}; expected a LiteLLM model id such as "
-        "'openai/gpt-4o-mini', or an LLMJudge"
-    )
-
-
-def _model(name: str | None) -> Answering:
-    from extractbench_nb.judges.llm import LLMJudge
-
-    return LLMJudge(name)

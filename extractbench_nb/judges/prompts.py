@@ -1,7 +1,7 @@
 """Messages to a model, composed from versioned texts and the values of one field.
 
 The values are quoted between marks that occur in none of them. A mark is a hash of everything
-quoted: the same question has the same marks, and no document can contain its own. A verdict names
+quoted: the same question has the same marks, and no document can contain its own. An answer names
 its mark, so that no object which a model copies from a document is one.
 """
 
@@ -27,7 +27,7 @@ from extractbench_nb.support.token_counts import count_tokens
 from extractbench_nb.support.wording import cut
 
 #: Version of the texts; part of what an answer is cached by.
-PROMPT_VERSION = "v2"
+PROMPT_VERSION, ALIGN_VERSION = "v2", "v3"
 #: Placeholders of a ``prompt_template``; gold and predicted are required.
 PLACEHOLDERS = ("gold", "predicted", "metadata", "structured_output_schema")
 
@@ -47,8 +47,6 @@ def judge_messages(
     instructions: str | None = None,
 ) -> tuple[tuple[Message, ...], str]:
     """Compose the messages of a question; also return the mark that its answer has to name."""
-    if template is not None:
-        check_template(template)
     metric = question.metric
     details = {
         "field": question.field,
@@ -77,11 +75,18 @@ def judge_messages(
         text += "\n\n" + prompt_text("instructions").format(instructions=instructions)
     if template is None or "{structured_output_schema}" not in template:
         text += "\n\n" + prompt_text("format").format_map(parts)
-    text += "\n\n" + prompt_text("mark").format(mark=mark)
+    text += "\n\n" + mark_request(mark)
     return (message("system", prompt_text("system")), message("user", text)), mark
 
 
-def ask_again(messages: Iterable[Message], answer: str | None, problem: str) -> tuple[Message, ...]:
+def mark_request(mark: str) -> str:
+    """Ask that an answer names a mark."""
+    return prompt_text("mark").format(mark=mark)
+
+
+def ask_again(
+    messages: Iterable[Mapping[str, Any]], answer: str | None, problem: str
+) -> tuple[Mapping[str, Any], ...]:
     """Continue a conversation after an answer that cannot be read."""
     answer = answer[:_LONGEST_AGAIN] if answer else ""
     said = [message("assistant", answer)] if answer.strip() else []
@@ -103,19 +108,43 @@ def mark_of(texts: Mapping[str, str]) -> str:
     return mark
 
 
-def check_template(template: str) -> None:
-    """Check the placeholders of a ``prompt_template``."""
-    problem = None
+def check_template(template: Any) -> None:
+    """Check a ``prompt_template``, if there is one, and its placeholders."""
+    if template is None:
+        return
+    if not isinstance(template, str) or not template.strip():
+        raise ConfigError(None, f"prompt_template is {template!r}; expected a text")
+    if problem := template_problem(template, PLACEHOLDERS, "gold", "predicted"):
+        raise ConfigError(None, f"prompt_template: {problem}")
+
+
+def template_problem(template: str, allowed: Sequence[str], *needed: str) -> str:
+    """Say what is wrong with the placeholders of a template; empty if nothing is."""
     try:
-        found = placeholders_of(template, PLACEHOLDERS)
-        lacking = [f"{{{name}}}" for name in ("gold", "predicted") if name not in found]
-        if lacking:
-            problem = f"it lacks {' and '.join(lacking)}"
+        names = placeholders_of(template, allowed)
+        lacking = [f"{{{name}}}" for name in needed if name not in names]
+        problem = f"it lacks {' and '.join(lacking)}" if lacking else ""
     except ValueError as error:
         problem = str(error)
-    if problem:
-        allowed = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-        raise ConfigError(None, f"prompt_template: {problem}. Allowed are {allowed}")
+    return problem and f"{problem}. Allowed are {', '.join(f'{{{name}}}' for name in allowed)}"
+
+
+def check_schema(schema: Any) -> None:
+    """Check a ``structured_output_schema``, if there is one."""
+    if schema is None:
+        return
+    name = "structured_output_schema"
+    if not isinstance(schema, Mapping):
+        raise ConfigError(None, f"{name} is {schema!r}; expected a JSON Schema as an object")
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        validator_for(schema).check_schema(dict(schema))
+    except SchemaError as error:
+        raise ConfigError(None, f"{name} is not a JSON Schema: {error.message}") from None
+    if "score" not in schema.get("properties", {"score": None}):
+        raise ConfigError(None, f"{name} has no property 'score'; it needs one")
 
 
 def placeholders_of(template: str, allowed: Collection[str]) -> frozenset[str]:
@@ -137,9 +166,11 @@ def _value(value: Any, state: str) -> str:
 
 
 @cache
-def prompt_text(name: str) -> str:
-    """Return one of the texts of this version, without its last line break."""
-    source = files("extractbench_nb.judges") / "prompt_texts" / PROMPT_VERSION / f"{name}.txt"
+def prompt_text(
+    name: str, version: str = PROMPT_VERSION, room: str = "", folder: str = "prompt_texts"
+) -> str:
+    """Return one of a room's texts of a version, without its last line break."""
+    source = files(room or "extractbench_nb.judges") / folder / version / f"{name}.txt"
     return source.read_text(encoding="utf-8").rstrip("\n")
 
 
@@ -158,12 +189,12 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-_MARK: Mapping[str, Any] = {"mark_code": {"type": "string"}}
+MARK_SCHEMA: Mapping[str, Any] = {"mark_code": {"type": "string"}}
 #: The schema of an answer, unless a field has a schema of its own.
 ANSWER_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        **_MARK,
+        **MARK_SCHEMA,
         "reasoning": {"type": "string"},
         "score": {"type": "number", "minimum": 0, "maximum": 1},
     },
@@ -190,7 +221,7 @@ def answer_schema(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
     properties, required = schema.get("properties", {}), schema.get("required", [])
     return {
         **schema,
-        "properties": {**_MARK, **properties, **_MARK},
+        "properties": {**MARK_SCHEMA, **properties, **MARK_SCHEMA},
         "required": list(dict.fromkeys(["mark_code", *required])),
     }
 
@@ -200,14 +231,9 @@ def read_answer(
 ) -> tuple[float, str | None]:
     """Read from an answer a score in [0, 1], and the reasoning where it has one.
 
-    Only an object with the mark of the question is an answer: others may come from a document.
+    See `marked_objects`.
     """
-    scored = [value for value in objects(text) if "score" in value]
-    if not scored:
-        raise Unparsable("it contains no JSON object with a score")
-    marked = [value for value in scored if value.get("mark_code") == mark]
-    if not marked:
-        raise Unparsable(f'it contains no JSON object with a score and the "mark_code" {mark}')
+    marked = marked_objects(text, mark, "score")
     for value in marked:
         score = value["score"]
         number = isinstance(score, int | float) and not isinstance(score, bool)
@@ -228,13 +254,23 @@ def read_answer(
     return float(answer["score"]), reasoning
 
 
-def objects(text: str | None) -> list[dict[str, Any]]:
-    """Find the JSON objects in an answer that are not part of another one."""
+def marked_objects(text: str | None, mark: str, name: str) -> list[dict[str, Any]]:
+    """Find the JSON objects in an answer that have a member, and the mark of their question.
+
+    Others are no answers: they may come from a document.
+    """
     if text and len(text) > _LONGEST:
         raise Unparsable(f"it has {len(text):,} characters")
     if not text or not text.strip():
         raise Unparsable("it has no text")
-    return json_objects(text)
+    named = [value for value in json_objects(text) if name in value]
+    what = "a score" if name == "score" else f'"{name}"'
+    if not named:
+        raise Unparsable(f"it contains no JSON object with {what}")
+    marked = [value for value in named if value.get("mark_code") == mark]
+    if not marked:
+        raise Unparsable(f'it contains no JSON object with {what} and the "mark_code" {mark}')
+    return marked
 
 
 # --- which items of two lists belong together -----------------------------------------------------
@@ -243,11 +279,12 @@ _NUMBERS: Mapping[str, Any] = {"type": "array", "items": {"type": "integer"}}
 ALIGNMENT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
+        **MARK_SCHEMA,
         "pairs": {"type": "array", "items": _NUMBERS},
         "missed_gold": _NUMBERS,
         "spurious_predicted": _NUMBERS,
     },
-    "required": ["pairs", "missed_gold", "spurious_predicted"],
+    "required": ["mark_code", "pairs", "missed_gold", "spurious_predicted"],
     "additionalProperties": False,
 }
 
@@ -270,23 +307,24 @@ def align_messages(
     gold: Mapping[int, str],
     predicted: Mapping[int, str],
     instructions: str | None = None,
-) -> tuple[Message, ...]:
-    """Write down the question which items belong together."""
+) -> tuple[tuple[Message, ...], str]:
+    """Ask which items belong together; also return the mark that the answer has to name."""
     about = {"field": node.field or "$", "description": _short(node.description)}
-    blocks = quoted(
-        {
-            "list": _json({k: v for k, v in about.items() if v is not None}),
-            "fields": fields,
-            "gold_items": _lines(gold),
-            "predicted_items": _lines(predicted),
-        }
-    )
-    text = prompt_text("align").format_map(blocks)
+    texts = {
+        "list": _json({k: v for k, v in about.items() if v is not None}),
+        "fields": fields,
+        "gold_items": _lines(gold),
+        "predicted_items": _lines(predicted),
+    }
+    mark = mark_of(texts)
+    text = prompt_text("align", ALIGN_VERSION).format_map(quoted(texts))
     if instructions:
         text += "\n\n" + prompt_text("instructions").format(instructions=instructions)
     schema = canonical(ALIGNMENT_SCHEMA)
-    text += "\n\n" + prompt_text("align_format").format(structured_output_schema=schema)
-    return (message("system", prompt_text("align_system")), message("user", text))
+    form = prompt_text("align_format", ALIGN_VERSION)
+    text += "\n\n" + form.format(structured_output_schema=schema) + "\n\n" + mark_request(mark)
+    system = prompt_text("align_system", ALIGN_VERSION)
+    return (message("system", system), message("user", text)), mark
 
 
 def describe_fields(node: Node, most_tokens: int) -> str:
@@ -324,7 +362,7 @@ def _criteria(node: Node) -> Iterable[dict[str, Any]]:
     return found.values()
 
 
-def answer_tokens(messages: Sequence[Message]) -> int:
+def answer_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
     """Estimate the tokens of an answer to `align_messages`, which names each item once."""
     items = sum(len(_NUMBERED.findall(m["content"])) for m in messages)
     return AROUND_ANSWER + NAMED_ITEM * items
@@ -360,19 +398,20 @@ def _cut(text: str, most: int) -> str:
 
 
 def read_pairs(
-    text: str | None, gold: Collection[int], predicted: Collection[int]
+    text: str | None, mark: str, gold: Collection[int], predicted: Collection[int]
 ) -> list[tuple[int, int]]:
     """Read which items belong together, and check it against what was shown."""
-    found = [value for value in objects(text) if isinstance(value.get("pairs"), list)]
-    if not found:
-        raise Unparsable('it holds no JSON object with a list "pairs"')
-    if any(value["pairs"] != found[0]["pairs"] for value in found):
+    answers = marked_objects(text, mark, "pairs")
+    answer = answers[-1]
+    if not isinstance(answer["pairs"], list):
+        raise Unparsable('"pairs" is not a list')
+    if any(value["pairs"] != answer["pairs"] for value in answers):
         raise Unparsable("it holds several JSON objects, and their pairs differ")
-    pairs = list(dict.fromkeys(_pair(entry) for entry in found[-1]["pairs"]))
+    pairs = list(dict.fromkeys(map(_pair, answer["pairs"])))
     for place, (side, known, other) in enumerate(
         (("gold", gold, "missed_gold"), ("predicted", predicted, "spurious_predicted"))
     ):
-        shown, alone, seen = set(known), _numbers(found[-1], other), set[int]()
+        shown, alone, seen = set(known), _numbers(answer, other), set[int]()
         for index in (pair[place] for pair in pairs):
             if index not in shown:
                 raise Unparsable(f"it pairs {side} item {str(index)[:20]}, which was not shown")
@@ -415,9 +454,8 @@ def _lines(items: Mapping[int, str]) -> str:
 
 
 def _short(text: str | None) -> str | None:
-    if text is None or len(text) <= _LONGEST_DESCRIPTION:
-        return text
-    return text[:_LONGEST_DESCRIPTION] + "…"
+    long = text is not None and len(text) > _LONGEST_DESCRIPTION
+    return text[:_LONGEST_DESCRIPTION] + "…" if text and long else text
 
 
 def _json(value: Any) -> str:

@@ -32,10 +32,12 @@ from extractbench_nb.runs.estimate import estimate_cost
 from extractbench_nb.runs.evaluate import evaluate_runs as evaluate_runs
 from extractbench_nb.runs.evaluate import load_evaluations as load_evaluations
 from extractbench_nb.runs.extracting import NO_KEY as NO_KEY
+from extractbench_nb.runs.extracting import TIMEOUT as TIMEOUT
 from extractbench_nb.runs.extracting import Described as Described
 from extractbench_nb.runs.extracting import Request as Request
 from extractbench_nb.runs.extracting import ask_all as ask_all
 from extractbench_nb.runs.extracting import begun_run as begun_run
+from extractbench_nb.runs.extracting import client_of as client_of
 from extractbench_nb.runs.extracting import extract as extract
 from extractbench_nb.runs.fetch import fetch_dataset
 from extractbench_nb.runs.folders import PASSING as PASSING

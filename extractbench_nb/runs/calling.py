@@ -10,8 +10,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,11 @@ from extractbench_nb.judges import (
     Failure,
     ModelRequest,
     placeholders_of,
+    prompt_text,
     quoted,
     scrub,
     sendable,
+    template_problem,
 )
 from extractbench_nb.pdf import read_pages
 from extractbench_nb.runs.folders import Output
@@ -129,14 +130,9 @@ def check_template(template: object, allowed: Sequence[str], needed: Sequence[st
         return
     if not isinstance(template, str) or not template.strip():
         raise InputError(f"prompt is {template!r}; expected a text")
-    try:
-        names = placeholders_of(template, allowed)
-        problem = f"it lacks {{{needed[0]}}}" if needed and not names & {*needed} else ""
-    except ValueError as error:
-        problem = str(error)
-    if problem:
-        listed = ", ".join(f"{{{name}}}" for name in allowed)
-        raise InputError(f"prompt: {problem}. Allowed are {listed}")
+    names = [name for name in needed if f"{{{name}}}" in template] or needed[:1]
+    if problem := template_problem(template, allowed, *names[:1]):
+        raise InputError(f"prompt: {problem}")
 
 
 def prompt_version(template: str | None, built_in: str = PROMPT_VERSION) -> str:
@@ -175,10 +171,8 @@ def _plain(keyword: str, value: Any) -> Any:
     return [_plain("", part) for part in value] if isinstance(value, list) else value
 
 
-@cache
 def _built_in(name: str, version: str = PROMPT_VERSION) -> str:
-    source = files("extractbench_nb.runs") / "prompts" / version / f"{name}.txt"
-    return source.read_text(encoding="utf-8").rstrip("\n")
+    return prompt_text(name, version, "extractbench_nb.runs", "prompts")
 
 
 def strict_breaches(schema: Mapping[str, Any]) -> list[str]:
@@ -271,7 +265,8 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
     error: tuple[str, str] | None = None
     completion = Completion(None, False, None, None, None)
     try:
-        completion = await queue.say(request, count)
+        async with queue.turns:  # shared with other uses of the model
+            completion = await queue.say(request, count)
     except Failure as failure:
         if attempts == 0 or failure.reason == "budget":
             raise NotAskedError(str(failure)) from None

@@ -21,14 +21,13 @@ from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, MissingPdfError, nearest
 from extractbench_nb.judges import (
     BACKGROUND,
-    CallQueue,
+    LLM,
     ModelRequest,
-    Settings,
-    check_model,
+    chosen_llm,
     client_errors,
     litellm,
     most_tokens,
-    read_environment,
+    refuse_options,
 )
 from extractbench_nb.pdf import read_pages
 from extractbench_nb.runs.calling import (
@@ -59,7 +58,10 @@ from extractbench_nb.support.pandas_helpers import refuse_missing
 
 INPUTS = ("auto", "file", "text")
 
-NO_KEY = "A model on your own server needs no key: pass its address as api_base="
+#: Seconds for one request, if an `LLM` leaves that open, and requests at the same time.
+TIMEOUT, _AT_ONCE = 600.0, 4
+_OPTIONS = ("mode", "dataset", "prompt", "document_input", "resume", "progress")
+NO_KEY = "A model on your own server needs no key: pass its address, xb.LLM(model, api_base=...)"
 _HASHED = 16
 #: Maximum tokens of the image of a page: the providers document 258 (Gemini) to 4,784 (Claude), and
 #: 25,501 for a high-detail image with gpt-4o-mini.
@@ -91,17 +93,9 @@ class Task(NamedTuple):
     strict: bool
 
 
-@client_errors()
-def _check_mode(settings: Settings, *, structured: bool) -> None:
-    """Check, offline, that the model supports this mode, or raise `InputError`."""
-    check_model(settings, otherwise=NO_KEY)
-    model = settings.model
-    supported = litellm().get_supported_openai_params(model=model) or ()
-    if structured and "response_format" not in supported:
-        raise InputError(
-            f"mode='structured': LiteLLM knows no response format for {model!r} and would "
-            "drop the schema; use mode='prompt'"
-        )
+def client_of(model: str | LLM) -> LLM:
+    """Return the `LLM` that outputs are requested with; answers are kept in the run's folder."""
+    return chosen_llm(model, max_concurrency=_AT_ONCE, cache=False)
 
 
 def _file_tokens(path: Path, model: str) -> int:
@@ -234,22 +228,15 @@ def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], documents: Desc
 def extract(  # noqa: PLR0913 - options, all but the first by name
     documents: Dataset | Sequence[str] | pd.Series[Any] | pd.DataFrame,
     *,
-    model: str,
+    model: str | LLM,
     folder: str | Path,
     mode: str = "prompt",
     dataset: Dataset | None = None,
     prompt: str | Path | None = None,
     document_input: str = "auto",
-    temperature: float | None = None,
-    max_tokens: int | None = None,
-    timeout: float = 600.0,
-    max_concurrency: int = 4,
-    max_attempts: int = Settings.max_attempts,
-    retry_wait: float = Settings.retry_wait,
-    budget_usd: float | None = None,
-    api_base: str | None = None,
     resume: bool = True,
     progress: bool = True,
+    **unknown: object,
 ) -> Run:
     """Run a model over documents and keep its exact responses in a folder.
 
@@ -258,8 +245,9 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     documents : Dataset, or sequence of str, or pandas.Series, or pandas.DataFrame
         A dataset, for all its documents; or ids of documents of `dataset`. A frame needs a column
         ``document``.
-    model : str
-        A LiteLLM model id such as ``openai/gpt-4o-mini``.
+    model : str or LLM
+        A LiteLLM model id such as ``openai/gpt-4o-mini``, or an `LLM` with its options. Documents
+        that would exceed its budget are not sent. An id makes 4 requests at the same time.
     folder : str or pathlib.Path
         Folder of the run: ``run.json``, and for each document ``{document}.raw.txt`` and
         ``{document}.meta.json``.
@@ -282,31 +270,14 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     document_input : str, optional
         ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
         ``"auto"``: the file if LiteLLM knows that the model takes PDFs, else the text.
-    temperature : float, optional
-        Sampling temperature; the provider's default by default.
-    max_tokens : int, optional
-        Maximum number of tokens of an answer; the provider's default by default.
-    timeout : float, optional
-        Time limit for one request, in seconds.
-    max_concurrency : int, optional
-        Maximum number of concurrent requests.
-    max_attempts : int, optional
-        Maximum number of requests for one document, if transient errors of the provider occur.
-    retry_wait : float, optional
-        Seconds before the second request; see `LLMJudge`.
-    budget_usd : float, optional
-        Maximum that this run may spend at list prices, in US dollars. Each request first reserves
-        its maximum cost: its own tokens, and an answer of `max_tokens` (without it, of the model's
-        maximum). Documents that would exceed the budget are not sent. A reply without token counts
-        is charged its maximum cost.
-    api_base : str, optional
-        Address of the server, if it is not the provider's own. Such a server needs no key.
     resume : bool, optional
         Whether to resume a run in the folder. Documents with an output are not sent again, unless
         their ``.raw.txt`` was removed, or their call failed for a transient reason: rate_limited,
         timeout, server_error, connection, bad_key, not_found, redirect.
     progress : bool, optional
         Whether to show a progress bar.
+    **unknown : object
+        Any other option is an error, which says where it belongs.
 
     Returns
     -------
@@ -337,18 +308,8 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     Traceback (most recent call last):
     extractbench_nb.errors.InputError: mode is 'json'; expected one of prompt, structured
     """
-    read_environment()
-    optional = {"temperature": temperature, "max_tokens": max_tokens}
-    settings = Settings(
-        model,
-        timeout=timeout,
-        max_concurrency=max_concurrency,
-        max_attempts=max_attempts,
-        retry_wait=retry_wait,
-        budget_usd=budget_usd,
-        api_base=api_base,
-        **{name: value for name, value in optional.items() if value is not None},  # type: ignore[arg-type]
-    )
+    refuse_options("extract", unknown, _OPTIONS)
+    llm = client_of(model)
     for name, value, known in (
         ("mode", mode, MODES),
         ("document_input", document_input, INPUTS),
@@ -363,16 +324,17 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     if sent_as == "auto":  # as in the run that is resumed, or as the model takes it
         stored = begun.description.get("document_input") if begun else None
         with client_errors():
-            takes_files = stored or litellm().utils.supports_pdf_input(model)
+            takes_files = stored or litellm().utils.supports_pdf_input(llm.model)
         sent_as = str(stored or ("file" if takes_files else "text"))
+    sampling = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
     description = describe_run(
         "extraction",
-        model,
+        llm.model,
         mode=mode,
         prompt_version=template.version,
         prompt=template.text if isinstance(prompt, Path) else prompt,
         document_input=sent_as,
-        parameters={**optional, "response_format": _STRICT_IF_POSSIBLE if structured else None},
+        parameters={**sampling, "response_format": _STRICT_IF_POSSIBLE if structured else None},
         dataset=chosen.name,
         documents={},
     )
@@ -381,30 +343,42 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     def request(task: Task) -> ModelRequest:
         """Make the request for one document; this reads the PDF."""
         pdf = task.pdf if task.text is None else None
-        limited = pdf is not None and budget_usd is not None
+        limited = pdf is not None and llm.budget_usd is not None
         return ModelRequest(
-            model,
+            llm.model,
             template.messages(task.document, task.plain, text=task.text, pdf=pdf),
-            temperature,
-            max_tokens,
-            timeout,
-            api_base,
+            llm.temperature,
+            llm.max_tokens,
+            llm.timeout or TIMEOUT,
+            llm.api_base,
             deepcopy(task.plain) if structured else None,  # LiteLLM may change it
             strict=task.strict,
             schema_name="extraction",
             demanded=structured,
-            file_tokens=_file_tokens(task.pdf, model) if limited else 0,
+            file_tokens=_file_tokens(task.pdf, llm.model) if limited else 0,
         )
 
     def prepare(unanswered: Described) -> list[Request]:
         if unanswered:
-            _check_mode(settings, structured=structured)
+            llm.check(otherwise=NO_KEY)
+            _check_mode(llm.model, structured=structured)
         return [
             Request(task.document, sent_as, partial(request, task))
             for task in make_tasks(chosen, unanswered, sent_as)
         ]
 
-    return ask_all(settings, path, begun, (description, documents_now), prepare, progress=progress)
+    return ask_all(llm, path, begun, (description, documents_now), prepare, progress=progress)
+
+
+@client_errors()
+def _check_mode(model: str, *, structured: bool) -> None:
+    """Check, offline, that the model supports this mode, or raise `InputError`."""
+    supported = litellm().get_supported_openai_params(model=model) or ()
+    if structured and "response_format" not in supported:
+        raise InputError(
+            f"mode='structured': LiteLLM knows no response format for {model!r} and would "
+            "drop the schema; use mode='prompt'"
+        )
 
 
 class Request(NamedTuple):
@@ -425,7 +399,7 @@ def begun_run(path: Path, documents: Sequence[str], *, resume: bool) -> RunFolde
 
 
 def ask_all(
-    settings: Settings,
+    llm: LLM,
     path: Path,
     begun: RunFolder | None,
     plan: tuple[Mapping[str, Any], Described],
@@ -457,7 +431,7 @@ def ask_all(
         recorded = run.description.get("documents", {})
         run.update({"documents": {**recorded, **unanswered}})
         still_open = [request for request in requests if _is_open(run, request.document)]
-        stopped = run_anywhere(_ask_each(settings, still_open, run, progress=progress))
+        stopped = run_anywhere(_ask_each(llm, still_open, run, progress=progress))
         run.update({"ended": now()})
     return Run(path, stopped)
 
@@ -474,10 +448,10 @@ def _is_open(folder: RunFolder, document: str) -> bool:
 
 
 async def _ask_each(
-    settings: Settings, requests: Sequence[Request], folder: RunFolder, *, progress: bool
+    llm: LLM, requests: Sequence[Request], folder: RunFolder, *, progress: bool
 ) -> str | None:
-    queue = CallQueue(settings, None)
-    turns = asyncio.Semaphore(settings.max_concurrency)
+    turns = asyncio.Semaphore(llm.max_concurrency)
+    llm.queue.hopeless.clear()
     stop_reasons: list[str] = []
 
     async def ask(request: Request) -> None:
@@ -486,14 +460,14 @@ async def _ask_each(
                 return
             made = await asyncio.to_thread(request.make)
             try:
-                output = await BACKGROUND.run(call_model(queue, made, request.sent_as))
+                output = await BACKGROUND.run(call_model(llm.queue, made, request.sent_as))
             except NotAskedError as error:
                 stop_reasons.append(str(error))
                 return
             folder.write(request.document, *output)
             bar.update()
 
-    name, total = f"{function_of(folder.description)} {settings.model}", len(requests)
+    name, total = f"{function_of(folder.description)} {llm.model}", len(requests)
     with progress_bar(shown=progress, total=total, desc=name, unit="document") as bar:
         await asyncio.gather(*(ask(request) for request in requests))
     return stop_reasons[0] if stop_reasons else None

@@ -180,8 +180,8 @@ def calibration(  # noqa: PLR0913 - options, all but the first by name
     count half.
 
     Intervals resample documents with random weights and one additional document that is as good or
-    as bad as possible (see docs/explanation/validation.md), so that a sample without errors does not prove
-    that there are none. Those of AUROC are percentiles without it.
+    as bad as possible (see docs/explanation/validation.md), so that a sample without errors does
+    not prove that there are none. Those of AUROC are percentiles without it.
 
     Examples
     --------

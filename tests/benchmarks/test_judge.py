@@ -15,7 +15,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.judges.client import litellm
-from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges import LLM, LLMJudge
 from tests.benchmarks.evaluators import label
 
 LATENCY, AT_ONCE = 0.02, 32
@@ -83,10 +83,10 @@ def evaluate(
     case = document(fields)
 
     def run(cache: Path | bool) -> xb.core.Evaluation:
-        judge = LLMJudge(MODEL, api_base=server.url, max_concurrency=AT_ONCE, cache=cache)
+        judge = LLMJudge(LLM(MODEL, api_base=server.url, max_concurrency=AT_ONCE, cache=cache))
         return xb.evaluate(*case, judge=judge)
 
-    LLMJudge(MODEL, api_base=server.url).check()
+    LLMJudge(LLM(MODEL, api_base=server.url)).check()
     return run
 
 
@@ -123,7 +123,7 @@ def test_ours_again(evaluate, server, fields, timed, benchmark, tmp_path):
 
 def test_ours_where_nothing_differs(server, fields, timed, benchmark):
     schema, gold, _ = document(fields)
-    judge = LLMJudge(MODEL, api_base=server.url, cache=False)
+    judge = LLMJudge(LLM(MODEL, api_base=server.url, cache=False))
     judge.check()
     server.counts()
     name = label("extractbench-nb") + ", gold = prediction"
@@ -140,7 +140,7 @@ def test_ours_with_a_model_of_usual_speed(timed, benchmark):
     fields = 40 if benchmark.disabled else FEWER
     case = document(fields)
     with serving(REAL_LATENCY) as slow:
-        judge = LLMJudge(MODEL, api_base=slow.url, max_concurrency=AT_ONCE, cache=False)
+        judge = LLMJudge(LLM(MODEL, api_base=slow.url, max_concurrency=AT_ONCE, cache=False))
         judge.check()
         name = label("extractbench-nb") + f", {REAL_LATENCY:g} s an answer"
         found = timed(GROUP, name, lambda: xb.evaluate(*case, judge=judge), rounds=3, warm=1)

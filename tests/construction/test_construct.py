@@ -17,10 +17,11 @@ from extractbench_nb.construction.retrieval import Retriever
 from extractbench_nb.construction.table_batches import evaluate_tables
 from extractbench_nb.construction.table_dataset import TableDataset, load
 from extractbench_nb.errors import DatasetError, InputError
+from extractbench_nb.judges import LLM, LLMJudge
 from extractbench_nb.judges.client import BACKGROUND
-from extractbench_nb.judges.llm import LLMJudge
 from extractbench_nb.runs.folders import Run
-from tests.llm_server import HANG, LLMServer, Reply, Request, answer, failure
+from tests.clients import with_llm
+from tests.llm_server import HANG, MARK, LLMServer, Reply, Request, answer, failure
 from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.skipif(find_spec("litellm") is None, reason="needs LiteLLM")
@@ -64,7 +65,7 @@ def start(server: LLMServer, tmp_path: Path, dataset: TableDataset) -> Start:
             "retry_wait": 0.0,
             "progress": False,
         }
-        return construct(dataset, **(usual | options))
+        return construct(dataset, **with_llm(usual | options))
 
     return run
 
@@ -101,9 +102,10 @@ def test_finished_tables_are_not_asked_for_again(start: Start, server: LLMServer
 
 PROGRAM = """
 import sys
+from extractbench_nb.judges import LLM
 from extractbench_nb.construction import construct
-construct("sample", model="openai/test-model", folder=sys.argv[1], api_base=sys.argv[2],
-          max_concurrency=1, progress=False)
+model = LLM("openai/test-model", api_base=sys.argv[2], max_concurrency=1)
+construct("sample", model=model, folder=sys.argv[1], progress=False)
 """
 
 
@@ -157,9 +159,9 @@ def test_passages_in_place_of_documents(
 
 def test_a_changed_document_is_another_run(tmp_path: Path) -> None:
     shutil.copytree(load().root / "retailer_results", tmp_path / "own")
-    options: dict[str, Any] = {"model": "openai/test-model", "folder": tmp_path / "run"}
+    options: dict[str, Any] = {"folder": tmp_path / "run", "progress": False}
     with LLMServer(lambda _: "none") as server:
-        options |= {"api_base": server.url, "progress": False}
+        options["model"] = LLM("openai/test-model", api_base=server.url)
         construct(tmp_path / "own", **options)
         path = next((tmp_path / "own/documents").iterdir())
         path.write_text("Nothing is left.", encoding="utf-8")
@@ -234,10 +236,10 @@ def test_refused(
 @pytest.fixture
 def judge(server: LLMServer, tmp_path: Path) -> LLMJudge:
     options = {"api_base": server.url, "retry_wait": 0.0, "max_attempts": 1, "timeout": PATIENCE}
-    return LLMJudge("openai/test-model", cache=tmp_path / "answers", **options)
+    return LLMJudge(LLM("openai/test-model", cache=tmp_path / "answers", **options))
 
 
-SCORES = json.dumps({"intent": 85, "columns": 80, "content": 75, "format": 80})
+SCORES = json.dumps({"mark_code": MARK, "intent": 85, "columns": 80, "content": 75, "format": 80})
 
 
 @pytest.mark.parametrize("reply", [SCORES, f"```json\n{SCORES}\n```"])
@@ -270,7 +272,7 @@ def test_a_model_judges_the_cells(server: LLMServer, judge: LLMJudge) -> None:
     assert len(server.requests) == len(found.judge_calls) > 0
     assert found.by_run["llm_calls"].sum() == len(found.judge_calls)
     server.respond = lambda _: failure(500, "down")
-    down = LLMJudge("openai/test-model", api_base=server.url, cache=False, max_attempts=1)
+    down = LLM("openai/test-model", api_base=server.url, cache=False, max_attempts=1)
     lower = evaluate_tables("sample", judge=down, progress=False)
     assert (lower.summary["cell_f1"] <= found.summary["cell_f1"]).all()
     assert "scores are lower bounds" in repr(lower)
@@ -279,12 +281,13 @@ def test_a_model_judges_the_cells(server: LLMServer, judge: LLMJudge) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        '{"intent": 85}',
-        '{"intent": 850, "columns": 80, "content": 75, "format": 80}',
+        json.dumps({"mark_code": MARK, "intent": 85}),
+        SCORES.replace(MARK, "0123456789ab"),
+        SCORES.replace("85", "850"),
         "fine",
         failure(500, "down"),
     ],
-    ids=["one of four", "over 100", "no scores", "down"],
+    ids=["one of four", "no code", "over 100", "no scores", "down"],
 )
 def test_no_rating(server: LLMServer, judge: LLMJudge, reply: Reply | str) -> None:
     server.respond = lambda _: reply

@@ -381,6 +381,9 @@ def _compare_huge(gold: str, predicted: str) -> Verdict:
 
 def choose_judge(judge: str | Judge, what: str = "judge") -> Judge:
     """Return the judge that an option names."""
+    if getattr(judge, "is_model", False):  # an LLM, with the options of its client
+        made: Judge = registered("model_judge")(judge)
+        return made
     if not isinstance(judge, str):
         named = isinstance(getattr(judge, "name", None), str)
         if isinstance(judge, type) or not callable(getattr(judge, "compare", None)) or not named:

@@ -11,6 +11,7 @@ import pytest
 from extractbench_nb.runs.dataset import Dataset, load_dataset
 from extractbench_nb.runs.extracting import extract
 from extractbench_nb.runs.folders import Run
+from tests.clients import with_llm
 from tests.judges.llm.conftest import away_from_home, no_thread_left
 from tests.llm_server import LLMServer, Request
 
@@ -59,6 +60,7 @@ def run(server: LLMServer, tmp_path: Path, dataset: Dataset) -> Extract:
         }
         if documents is not None:
             usual["dataset"] = dataset
-        return extract(dataset if documents is None else documents, **(usual | options))
+        given = with_llm(usual | options)
+        return extract(dataset if documents is None else documents, **given)
 
     return start

@@ -25,8 +25,9 @@ import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 import extractbench_nb as xb
 from extractbench_nb.runs.extracting import extract
-extract(xb.load_dataset("sample"), model="openai/test-model", folder=sys.argv[1],
-        api_base=sys.argv[2], mode=sys.argv[3], retry_wait=0.0, progress=False)
+model = xb.LLM("openai/test-model", api_base=sys.argv[2], max_concurrency=4, retry_wait=0.0)
+extract(xb.load_dataset("sample"), model=model, folder=sys.argv[1], mode=sys.argv[3],
+        progress=False)
 """
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tests.llm_server import Reply, Request, truthful
+from tests.llm_server import MARK, Reply, Request, truthful
 
 _LINE = re.compile(r"^(\d+): (.*)$", re.MULTILINE)
 
@@ -42,6 +42,7 @@ def alignment(
     ours, theirs = {i for i, _ in pairs}, {j for _, j in pairs}
     return json.dumps(
         {
+            "mark_code": MARK,
             "pairs": pairs,
             "missed_gold": [i for i in gold if i not in ours],
             "spurious_predicted": [j for j in predicted if j not in theirs],

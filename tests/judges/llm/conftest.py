@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from extractbench_nb.core.text.judging import JudgeError, Question, Verdict
+from extractbench_nb.judges import LLM, LLMJudge
 from extractbench_nb.judges.client import BACKGROUND
 from extractbench_nb.judges.environment import KEYS_OF_FILES
-from extractbench_nb.judges.llm import LLMJudge
 from tests.llm_server import LLMServer, hanging_ends, truthful
 from tests.loaded import loaded_context
 from tests.waiting import PATIENCE
@@ -22,6 +22,8 @@ from tests.waiting import PATIENCE
 collect_ignore_glob = [] if find_spec("litellm") else ["test_*.py"]
 
 MakeJudge = Callable[..., LLMJudge]
+#: Options of a judge; the others are of its model.
+OWN = ("n", "vote", "additional_instructions")
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +64,9 @@ def make(server: LLMServer, tmp_path: Path) -> Iterator[MakeJudge]:
     def judge(model: str = "openai/test-model", **options: Any) -> LLMJudge:
         usual = {"api_base": server.url, "retry_wait": 0.0, "cache": tmp_path / "answers"}
         usual["timeout"] = PATIENCE
-        return LLMJudge(model, **(usual | options))
+        options = usual | options
+        own = {name: options.pop(name) for name in OWN if name in options}
+        return LLMJudge(LLM(model, **options), **own)
 
     with hanging_ends(server):
         yield judge

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges import settings as access
-from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges import LLMJudge
+from extractbench_nb.judges import llm as access
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer
 

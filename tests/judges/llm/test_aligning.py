@@ -12,10 +12,20 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, InputError
-from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges import LLMJudge
 from extractbench_nb.support.token_counts import count_tokens
 from tests.judges.llm.aligning import alignment, asks_to_align, knowing, shown
-from tests.llm_server import CUT, EMPTY, HANG, UNTIL_IT_HANGS, LLMServer, Reply, Request, failure
+from tests.llm_server import (
+    CUT,
+    EMPTY,
+    HANG,
+    MARK,
+    UNTIL_IT_HANGS,
+    LLMServer,
+    Reply,
+    Request,
+    failure,
+)
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}
 WORK = {
@@ -276,15 +286,16 @@ def test_items_that_two_batches_want_go_to_one_and_the_other_is_asked_again(
 
 
 def pairs_answer(pairs: Any, **more: Any) -> Reply:
-    answer = {"pairs": pairs, "missed_gold": [], "spurious_predicted": []} | more
+    answer = {"mark_code": MARK, "pairs": pairs, "missed_gold": [], "spurious_predicted": []} | more
     return Reply(json.dumps(answer))
 
 
+MARKED = "{'mark_code': '" + MARK + "', 'pairs': %s}"
 GOOD = [[0, 1], [1, 0], [2, 2]]
 REPAIRED = [
     pytest.param(pairs_answer(GOOD), id="as asked"),
-    pytest.param(Reply("```json\n" + json.dumps({"pairs": GOOD}) + "\n```"), id="fenced"),
-    pytest.param(Reply("Here you are: {'pairs': [[0, 1], [1, 0], [2, 2],],} So."), id="loose JSON"),
+    pytest.param(Reply(f"```json\n{MARKED % GOOD}\n```"), id="fenced"),
+    pytest.param(Reply(f"So: {MARKED % '[[0, 1], [1, 0], [2, 2],],'} So."), id="loose JSON"),
     pytest.param(pairs_answer([["0", "1"], ["1", "0"], [2.0, 2]]), id="numbers in quotes"),
     pytest.param(
         pairs_answer([{"gold": i, "predicted": j} for i, j in GOOD]), id="pairs as objects"
@@ -305,9 +316,10 @@ REFUSED = [
     pytest.param(pairs_answer([[True, 1]]), "is not a pair", id="a boolean"),
     pytest.param(pairs_answer([[0.5, 1]]), "is not a pair", id="half an index"),
     pytest.param(pairs_answer([["a", "b"]]), "is not a pair", id="words"),
-    pytest.param(pairs_answer("all"), 'list "pairs"', id="a word for pairs"),
-    pytest.param(Reply("All of them match."), 'list "pairs"', id="prose"),
-    pytest.param(Reply('{"pairs": [[0, 1]]} or {"pairs": []}'), "differ", id="two answers"),
+    pytest.param(pairs_answer("all"), '"pairs" is not a list', id="a word for pairs"),
+    pytest.param(Reply("All of them match."), 'object with "pairs"', id="prose"),
+    pytest.param(Reply(f"{MARKED % [[0, 1]]} or {MARKED % []}"), "differ", id="two answers"),
+    pytest.param(Reply(json.dumps({"pairs": GOOD})), "mark_code", id="no code"),
     pytest.param(EMPTY, "has no text", id="nothing"),
 ]
 
@@ -563,7 +575,7 @@ def test_params_are_checked_before_anything_is_asked(
     "make_it, problem",
     [
         (lambda: xb.judges.LLMAligner("gpt-4o-mini"), "provider|LiteLLM model id"),
-        (lambda: xb.judges.LLMAligner(7), "expected a LiteLLM model id .*, or an LLMJudge"),
+        (lambda: xb.judges.LLMAligner(7), "expected a LiteLLM model id .*, an LLM or an LLMJudge"),
         (lambda: xb.judges.LLMAligner(max_prompt_tokens=10), "from 2,000 on"),
         (lambda: xb.judges.LLMAligner(candidates=0), "candidates is 0"),
         (lambda: xb.judges.LLMAligner(candidates=True), "candidates is True"),

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import extractbench_nb as xb
+from extractbench_nb.judges import LLMJudge
 from extractbench_nb.judges.calls import most_tokens
 from extractbench_nb.support.token_counts import count_tokens
 from tests.judges.llm.conftest import MakeJudge, ask, fail
@@ -62,3 +65,24 @@ def test_a_request_that_may_exceed_the_budget_is_not_made(
 )
 def test_most_tokens(text: str, most: int) -> None:
     assert most_tokens(text) == most
+
+
+def test_all_uses_of_one_model_share_its_budget(
+    make: MakeJudge, server: LLMServer, tmp_path: Path
+) -> None:
+    server.respond = lambda _: answer(1.0)
+    model = make(PRICED, max_tokens=LONGEST, cache=False).llm
+    ask(LLMJudge(model), "a", "b")
+    cost = model.spent_usd
+    ask(LLMJudge(model, additional_instructions="Heed."), "a", "b")
+    assert model.spent_usd == pytest.approx(2 * cost)
+    dataset = xb.load_dataset("sample")
+    options = {"dataset": dataset, "folder": tmp_path / "run", "progress": False}
+    one = list(dataset.listing["document"][:1])
+    assert xb.extract(one, model=model, **options).unasked == []
+    assert model.spent_usd == pytest.approx(3 * cost)
+    with_limit = make(PRICED, max_tokens=LONGEST, cache=False, budget_usd=cost / 1e3).llm
+    assert fail(LLMJudge(with_limit), "a", "b").reason == "budget"
+    options["folder"] = tmp_path / "another"
+    assert xb.extract(one, model=with_limit, **options).unasked == one
+    assert with_limit.spent_usd == 0.0

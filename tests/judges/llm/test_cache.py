@@ -3,21 +3,25 @@ import gc
 import json
 import os
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 from extractbench_nb.core.text.judging import Question
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.judges import calls
-from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, look_up, request_key, store
+from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
 from tests.judges.llm.conftest import MakeJudge, ask
 from tests.llm_server import LLMServer, answer
 from tests.loaded import loaded_script
 
-ENTRY = Entry(
+
+def entry_of(request: dict[str, Any], answer: str, *counts: Any) -> Entry:
+    return Entry(request_key(request), request, answer, *counts)
+
+
+ENTRY = entry_of(
     {"model": "openai/x", "messages": [{"role": "user", "content": "é \\ud800"}]}, "\ud800"
 )
 
@@ -34,26 +38,26 @@ def test_an_empty_cache_makes_no_file(cache: JudgeCache) -> None:
 
 
 def test_what_is_put_is_there_and_the_first_stays(cache: JudgeCache) -> None:
-    second = Entry(ENTRY.request, "another answer", 1, 2, 0.5)
-    assert look_up(cache, ENTRY.key) is None
-    assert store(cache, [ENTRY]) == 1
-    assert store(cache, [second]) == 0
-    assert look_up(JudgeCache(cache.path.parent), ENTRY.key) == ENTRY
-    assert store(cache, [second], replace=True) == 1
-    assert look_up(cache, ENTRY.key) == second
+    second = entry_of(ENTRY.request, "another answer", 1, 2, 0.5)
+    assert cache.get(ENTRY.key) is None
+    assert cache.store([ENTRY]) == 1
+    assert cache.store([second]) == 0
+    assert JudgeCache(cache.path.parent).get(ENTRY.key) == ENTRY
+    assert cache.store([second], replace=True) == 1
+    assert cache.get(ENTRY.key) == second
     assert cache.info()._replace(bytes=0) == (cache.path, 1, 0, 0.5)
     assert cache.info().bytes % 4096 == 0 < cache.info().bytes
     assert cache.clear() == 1
-    assert look_up(cache, ENTRY.key) is None
+    assert cache.get(ENTRY.key) is None
 
 
 def test_export_is_the_same_in_whatever_order_answers_came(tmp_path: Path) -> None:
-    entries = [Entry({"model": f"m{i}"}, f"{i}", i, None, i / 7) for i in range(20)]
+    entries = [entry_of({"model": f"m{i}"}, f"{i}", i, None, i / 7) for i in range(20)]
     texts = []
     for order in (entries, entries[::-1]):
         cache = JudgeCache(tmp_path / str(len(texts)))
         for entry in order:
-            store(cache, [entry])
+            cache.store([entry])
         assert cache.export(tmp_path / "out.jsonl") == 20
         texts.append((tmp_path / "out.jsonl").read_text("ascii"))
     assert texts[0] == texts[1]
@@ -62,10 +66,10 @@ def test_export_is_the_same_in_whatever_order_answers_came(tmp_path: Path) -> No
     )
 
     other = JudgeCache(tmp_path / "other")
-    store(other, [entries[3]])
+    other.store([entries[3]])
     assert other.import_(tmp_path / "out.jsonl") == 19
     assert other.import_(tmp_path / "out.jsonl") == 0
-    assert [look_up(other, entry.key) for entry in entries] == entries
+    assert [other.get(entry.key) for entry in entries] == entries
     other.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_text() == texts[0]
 
@@ -114,13 +118,6 @@ def test_what_is_no_cache_is_told_before_anything_is_asked(
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="is a file, not a folder"):
         make(cache=tmp_path / "file").check()
-    later = tmp_path / "later"
-    later.mkdir()
-    with sqlite3.connect(JudgeCache(later).path) as database:
-        database.execute("PRAGMA user_version = 99")
-    database.close()
-    with pytest.raises(OutputError, match="format 99, expected 1"):
-        make(cache=later).check()
     assert not server.requests
 
 
@@ -131,7 +128,7 @@ def test_the_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.delenv("EXTRACTBENCH_JUDGE_CACHE")
     assert "extractbench-nb" in judge_cache.path.parts
     assert JudgeCache("relative").path.is_absolute()
-    assert repr(JudgeCache()) == "JudgeCache()"
+    assert repr(JudgeCache()) == "JudgeCache(folder=None)"
     assert eval(repr(JudgeCache("a'b"))) == JudgeCache("a'b")  # noqa: S307 - our own repr
     assert JudgeCache("a") != JudgeCache("b")
 
@@ -167,7 +164,7 @@ def test_an_answer_that_cannot_be_kept_holds_all_the_same(
     def full(*_: object, **__: object) -> None:
         raise OutputError("database or disk is full")
 
-    monkeypatch.setattr(calls, "keep", full)
+    monkeypatch.setattr(JudgeCache, "store", full)
     with pytest.warns(RuntimeWarning, match="answers are not cached: .*disk is full"):
         assert ask(judge, "x", "x").score == 1.0
 
@@ -176,13 +173,12 @@ def test_an_answer_that_cannot_be_kept_holds_all_the_same(
 
 READ_ONLY = """
 import asyncio, os, sys, warnings
-from extractbench_nb.judges import Question
-from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges import LLM, LLMJudge, Question
 
 folder, other, url = sys.argv[1:]
 
 def judge_with(cache):
-    return LLMJudge("openai/test-model", api_base=url, cache=cache, retry_wait=0)
+    return LLMJudge(LLM("openai/test-model", api_base=url, cache=cache, retry_wait=0))
 
 asyncio.run(judge_with(other).ask(Question("warm", "up")))  # imports what nobody may read
 os.chdir("/")  # where it may look for a .env
@@ -220,7 +216,7 @@ def test_clearing_a_damaged_cache_makes_it_usable(tmp_path: Path, content: bytes
         cache.info()
     assert cache.clear() == 0
     assert not cache.path.exists()
-    assert store(cache, [ENTRY]) == 1
+    assert cache.store([ENTRY]) == 1
     database = sqlite3.connect(cache.path)
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
@@ -228,25 +224,15 @@ def test_clearing_a_damaged_cache_makes_it_usable(tmp_path: Path, content: bytes
     kept[4096:] = b"\xff" * (len(kept) - 4096)  # its table is damaged while it is open
     cache.path.write_bytes(kept)
     assert cache.clear() in (0, 1)
-    assert look_up(cache, ENTRY.key) is None
-
-
-def test_a_cache_of_a_later_version_is_not_cleared(tmp_path: Path) -> None:
-    cache = JudgeCache(tmp_path)
-    with closing(sqlite3.connect(cache.path)) as database:
-        database.execute("PRAGMA user_version = 99")
-    with pytest.raises(OutputError, match="format 99"):
-        cache.clear()
-    assert cache.path.exists()
+    assert cache.get(ENTRY.key) is None
 
 
 ASKING = """
 import asyncio, sys
-from extractbench_nb.judges import Question
-from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges import LLM, LLMJudge, Question
 
 url, folder = sys.argv[1:]
-judge = LLMJudge("openai/test-model", api_base=url, cache=folder, max_concurrency=4)
+judge = LLMJudge(LLM("openai/test-model", api_base=url, cache=folder, max_concurrency=4))
 judge.check()
 
 async def main():

@@ -13,8 +13,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.construction.constructing import construct
 from extractbench_nb.errors import InputError, UnavailableError
-from extractbench_nb.judges import client
-from extractbench_nb.judges.llm import Ensemble, LLMJudge
+from extractbench_nb.judges import Ensemble, LLMJudge, client
 from extractbench_nb.judges.model_aligner import LLMAligner
 from extractbench_nb.runs.evaluate import evaluate_runs
 from extractbench_nb.runs.folders import Run
@@ -116,16 +115,16 @@ def batch(make: MakeJudge, tmp_path: Path, url: str) -> object:
 
 def extract(make: MakeJudge, tmp_path: Path, url: str) -> object:
     dataset, folder = xb.load_dataset("sample"), tmp_path / "run"
-    options = {"api_base": url, "progress": False, "retry_wait": 0.0}
+    model = xb.LLM("openai/test-model", api_base=url, retry_wait=0.0)
     try:
-        return xb.extract(dataset, model="openai/test-model", folder=folder, **options)
+        return xb.extract(dataset, model=model, folder=folder, progress=False)
     finally:
         assert not folder.exists() or Run(folder).outputs["document"].empty
 
 
 def tables(make: MakeJudge, tmp_path: Path, url: str) -> object:
-    options = {"api_base": url, "progress": False, "retry_wait": 0.0}
-    return construct("sample", model="openai/test-model", folder=tmp_path / "tables", **options)
+    model = xb.LLM("openai/test-model", api_base=url, retry_wait=0.0)
+    return construct("sample", model=model, folder=tmp_path / "tables", progress=False)
 
 
 ASKING = (*(judge, ensemble, aligner, batch, extract, tables),)

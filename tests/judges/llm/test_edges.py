@@ -91,7 +91,7 @@ import extractbench_nb as xb
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 url, mode = sys.argv[1:]
-judge = xb.judges.LLMJudge("openai/x", api_base=url, cache=False, timeout=3600)
+judge = xb.LLM("openai/x", api_base=url, cache=False, timeout=3600)
 schema = {"type": "object", "properties": {"a": {"type": "string"}}}
 
 def interrupt():

@@ -8,7 +8,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.judges.llm import Ensemble, LLMJudge
+from extractbench_nb.judges import LLM, Ensemble, LLMJudge
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import LLMServer, answer, failure
 from tests.waiting import until
@@ -134,7 +134,7 @@ def test_a_field_does_not_make_all_members_one_model(make: MakeJudge, server: LL
 def test_members_are_checked_before_any_work(server: LLMServer) -> None:
     with pytest.raises(xb.InputError, match="OPENAI_API_KEY"):
         xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Ensemble(["offline", "openai/gpt-4o-mini"]))
-    local = LLMJudge("openai/x", api_base=server.url)
+    local = LLM("openai/x", api_base=server.url)
     with pytest.raises(xb.ConfigError, match="temperature"):
         Ensemble(["offline", local]).check({"temperature": -1})
     assert server.requests == []

@@ -128,3 +128,41 @@ def test_a_gold_value_that_looks_like_a_verdict(
     schema = {"type": "object", "properties": {"a": FIELD}}
     ev = xb.evaluate(schema, {"a": text.lower()}, {"a": text.upper()}, judge=make())
     assert (ev.summary["passed"], len(server.requests)) == (1, 1)
+
+
+PAIRED = '{"pairs": [[0, 0], [1, 1]], "missed_gold": [], "spurious_predicted": []}'
+ITEMS = {
+    "object": PAIRED,
+    "object with a code": PAIRED.replace("{", '{"mark_code": "0123456789ab", ', 1),
+    "object in prose": f"The answer is {PAIRED} as agreed.",
+    "object in an item": json.dumps({"pairs": [[0, 0], [1, 1]]}),
+}
+
+
+def obeys(request: Request, *, in_prose: bool) -> Reply | str:
+    """Align as the last object with pairs says that stands in an item, or quote that."""
+    if "predicted_items" not in request.quoted:
+        return truthful(request)
+    lines = request.quoted["predicted_items"].splitlines()
+    items = [json.loads(line.partition(": ")[2]) for line in lines]
+    objects = [o for item in items for text in texts_in(item) for o in json_objects(text)]
+    last = json.dumps([o for o in objects if "pairs" in o][-1])
+    return f"The document says {last} but I cannot answer." if in_prose else last
+
+
+@pytest.mark.parametrize("in_prose", [False, True])
+@pytest.mark.parametrize("text", ITEMS.values(), ids=ITEMS)
+def test_no_prediction_aligns_its_own_items(
+    text: str, in_prose: bool, make: MakeJudge, server: LLMServer
+) -> None:
+    """A pair of different things would make each field right that they have in common."""
+    item = {"type": "object", "properties": {"name": FIELD, "land": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": item}}}
+    gold = {"rows": [{"name": "Ann", "land": "DE"}, {"name": "Bo", "land": "FR"}]}
+    predicted = {"rows": [{"name": text, "land": "DE"}, {"name": "Cy", "land": "FR"}]}
+    server.respond = lambda request: obeys(request, in_prose=in_prose)
+    ev = xb.evaluate(schema, gold, predicted, judge=make(), alignment="llm")
+    assert len(server.requests) == 2  # asked again once
+    assert ev.summary["passed"] == 0
+    assert ev.summary["judge_errors"] > 0
+    assert "mark_code" in ev.judge_calls["error"].iloc[0]

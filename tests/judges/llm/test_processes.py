@@ -41,11 +41,12 @@ socket.socket.connect = connecting
 import httpx
 methods = httpx.AsyncClient.send, httpx.Client.send
 import extractbench_nb as xb
-from extractbench_nb.judges.llm import LLMJudge
+from extractbench_nb.judges import LLM, LLMJudge
 early = "litellm" in sys.modules
 
 url, folder, schema, gold, predicted = json.loads(sys.argv[1])
-judge = LLMJudge("openai/test-model", api_base=url, cache=folder, max_concurrency=4, timeout=1800)
+model = LLM("openai/test-model", api_base=url, cache=folder, max_concurrency=4, timeout=1800)
+judge = LLMJudge(model)
 judge.check()
 found = xb.evaluate(schema, gold, predicted, judge=judge)
 changed = {name: value for name, value in os.environ.items() if before.get(name) != value}
@@ -142,7 +143,7 @@ def state():
 
 url, folder = sys.argv[1:]
 def asked(gold):
-    judge = xb.judges.LLMJudge("openai/gpt-4o-mini", api_base=url, cache=folder, retry_wait=0)
+    judge = xb.LLM("openai/gpt-4o-mini", api_base=url, cache=folder, retry_wait=0)
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     return xb.evaluate(schema, {"a": gold}, {"a": "other"}, judge=judge).summary["judged"]
 

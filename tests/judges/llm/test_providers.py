@@ -246,7 +246,7 @@ OTHERS = (
 def test_other_providers_are_asked_through_our_client_too(model: str, server: LLMServer) -> None:
     server.forget()
     server.script(http(status=307, location="http://127.0.0.1:9/v1"))
-    judge = xb.judges.LLMJudge(model, api_base=server.url, cache=False, retry_wait=0.0)
+    judge = xb.LLM(model, api_base=server.url, cache=False, retry_wait=0.0)
     assert (asked(judge)[0], len(server.requests)) == ("redirect", 1)
 
 

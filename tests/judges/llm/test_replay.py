@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pickle
 import subprocess
 import sys
 from math import isnan
@@ -13,11 +14,11 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
+from extractbench_nb.benchmark import read_verdicts
 from extractbench_nb.core.text.judging import JudgeError, Question, Verdict
-from extractbench_nb.judges.llm import LLMJudge
-from extractbench_nb.judges.replay import ReplayJudge
-from tests.judges.llm.conftest import MakeJudge
-from tests.llm_server import LLMServer, answer, failure
+from extractbench_nb.judges import LLM, LLMJudge, ReplayJudge
+from tests.judges.llm.conftest import OWN, MakeJudge
+from tests.llm_server import MARK, LLMServer, answer, failure
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -130,7 +131,9 @@ def test_a_replay_like_the_judge_that_asked(
     first = evaluated(judge)
     asked = len(server.requests)
     path = exported(judge, tmp_path / "answers.jsonl")
-    like = LLMJudge("openai/test-model", **options)
+    own = {name: options[name] for name in OWN if name in options}
+    of_model = {name: options[name] for name in options if name not in OWN}
+    like = LLMJudge(LLM("openai/test-model", **of_model), **own)
     assert_same(first, evaluated(ReplayJudge(path, like=like)))
     assert len(server.requests) == asked
 
@@ -140,7 +143,7 @@ def truthful_aligner(request: Any) -> Any:
     if "gold_items" not in request.quoted:
         return answer(0.9)
     count = len(request.quoted["gold_items"].splitlines())
-    return json.dumps({"pairs": [[i, count - 1 - i] for i in range(count)]})
+    return json.dumps({"mark_code": MARK, "pairs": [[i, count - 1 - i] for i in range(count)]})
 
 
 def test_a_whole_evaluation_with_alignments_is_replayed(
@@ -204,7 +207,8 @@ for name in ("connect", "connect_ex", "sendto"):
     setattr(socket.socket, name, refuse)
 socket.getaddrinfo = refuse
 import extractbench_nb as xb
-from extractbench_nb.judges.replay import ReplayJudge
+from extractbench_nb.benchmark import read_verdicts
+from extractbench_nb.judges import ReplayJudge
 path, schema, gold, predicted = json.loads(sys.argv[1])
 ev = xb.evaluate(schema, gold, predicted, judge=ReplayJudge(path))
 print(ev.fields.to_json())
@@ -249,8 +253,10 @@ def report(folder: Path, *rows: Any) -> Path:
 
 
 def test_a_report_answers(tmp_path: Path) -> None:
-    replay = ReplayJudge(report(tmp_path, row(), row("day", score=0.2, passed=False)))
-    assert replay.name == "replay(report)"
+    verdicts = read_verdicts(report(tmp_path, row(), row("day", score=0.2, passed=False)))
+    assert verdicts["status"].tolist() == ["judged", "judged"]
+    replay = ReplayJudge(verdicts)
+    assert replay.name == "replay(verdicts)"
     ev = evaluated(replay)
     rows = ev.fields.set_index("path")
     assert rows.loc["$.seller", ["score", "passed", "reason", "reasoning"]].tolist() == [
@@ -260,11 +266,10 @@ def test_a_report_answers(tmp_path: Path) -> None:
     assert rows.loc["$.day", "outcome"] == "incorrect"
     assert rows.loc["$.parties[0].name", "reason"] == "not_recorded"
     assert (
-        "verdicts about items of arrays are not replayed"
-        in rows.loc["$.parties[0].name", "reasoning"]
+        "those about items of arrays are not replayed" in rows.loc["$.parties[0].name", "reasoning"]
     )
     assert len(ev.judge_calls) == 0
-    mixed = evaluated(ReplayJudge(tmp_path / "report.json", otherwise="offline"))
+    mixed = evaluated(ReplayJudge(verdicts, otherwise="offline"))
     assert mixed.summary["judge_errors"] == 0
     assert (
         mixed.fields.set_index("path")
@@ -287,14 +292,14 @@ def test_a_report_answers(tmp_path: Path) -> None:
         (
             {"normalized_path": "x", "path": "$.properties.x"},
             "not_recorded",
-            "'seller': it has no such field",
+            "'seller', which is no field of the recording",
         ),
     ],
 )
 def test_what_a_report_does_not_say(
     changes: dict[str, Any], reason: str, told: str, tmp_path: Path
 ) -> None:
-    path = report(tmp_path, row(**changes))
+    path = read_verdicts(report(tmp_path, row(**changes)))
     found = evaluated(ReplayJudge(path)).fields.set_index("path").loc["$.seller"]
     assert (found["outcome"], found["reason"]) == ("judge_error", reason)
     with pytest.raises(JudgeError, match=told):
@@ -307,7 +312,8 @@ def test_what_a_report_does_not_say(
 def test_our_own_report_is_replayed(tmp_path: Path) -> None:
     first = evaluated("offline")
     first.save(tmp_path / "saved")
-    (path,) = (tmp_path / "saved").rglob("*.json")
+    (file,) = (tmp_path / "saved").rglob("*.json")
+    path = read_verdicts(file)
     second = evaluated(ReplayJudge(path, otherwise="offline"))
     columns = ["path", "score", "passed", "outcome"]
     pd.testing.assert_frame_equal(first.fields[columns], second.fields[columns])
@@ -316,41 +322,53 @@ def test_our_own_report_is_replayed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, told",
+    "reader, text, told",
     [
-        ("", "contains no answers"),
-        ("no JSON", "line 1 of .* is not an answer"),
-        ("{}", "line 1 of .* is not an answer"),
-        ("5", "line 1 of .* is not an answer"),
-        ('{"key": "0", "request": {}, "answer": "x"}', "line 1 of .* is not an answer"),
-        ('{"field_outcomes": {}}', "found no list 'field_outcomes'"),
-        ('{"field_outcomes": []}', "contains no answers and no verdicts"),
-        ('{"field_outcomes": [{"path": "x"}]}', "row 0 of 'field_outcomes' is {'path': 'x'}"),
-        (json.dumps({"field_outcomes": [row(score=2)]}), "a 'score' from 0 to 1"),
-        (json.dumps({"field_outcomes": [row(), 5]}), "row 1 of 'field_outcomes' is 5"),
+        (ReplayJudge, "", "contains no answers"),
+        (ReplayJudge, "no JSON", "line 1 of .* is not an answer"),
+        (ReplayJudge, "{}", "line 1 of .* is not an answer"),
+        (ReplayJudge, "5", "line 1 of .* is not an answer"),
+        (ReplayJudge, '{"key": "0", "request": {}, "answer": "x"}', "line 1 of .* is not"),
+        (ReplayJudge, '{"field_outcomes": []}', "read_verdicts reads a report"),
+        (read_verdicts, "no JSON", "no list 'field_outcomes'"),
+        (read_verdicts, '{"field_outcomes": {}}', "no list 'field_outcomes'"),
+        (read_verdicts, '{"field_outcomes": []}', "contains no verdicts"),
+        (read_verdicts, '{"field_outcomes": [{"path": "x"}]}', "row 0 of 'field_outcomes' is {'p"),
+        (read_verdicts, json.dumps({"field_outcomes": [row(score=2)]}), "a 'score' from 0 to 1"),
+        (read_verdicts, json.dumps({"field_outcomes": [row(), 5]}), "row 1 of .* is 5"),
     ],
 )
-def test_files_that_are_refused(text: str, told: str, tmp_path: Path) -> None:
-    path = tmp_path / "file"
+def test_files_that_are_refused(reader: Any, text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
     path.write_text(text)
     with pytest.raises(xb.InputError, match=told) as caught:
-        ReplayJudge(path)
+        reader(path)
     assert str(path) in str(caught.value)
 
 
 def test_options_that_are_refused(tmp_path: Path) -> None:
-    path = report(tmp_path, row())
+    path = read_verdicts(report(tmp_path, row()))
     for bad in (None, 5, "", " "):
-        with pytest.raises(xb.InputError, match=r"path is .*; expected a file of JudgeCache"):
+        with pytest.raises(xb.InputError, match=r"source is .*; expected a file of JudgeCache"):
             ReplayJudge(bad)  # type: ignore[arg-type]
     with pytest.raises(xb.InputError, match="like is 'openai/x'; expected an LLMJudge"):
         ReplayJudge(path, like="openai/x")  # type: ignore[arg-type]
-    with pytest.raises(xb.InputError, match=r"like is given, but .* is a report"):
+    with pytest.raises(xb.InputError, match="like is given, but recorded verdicts need none"):
         ReplayJudge(path, like=LLMJudge("openai/x"))
     with pytest.raises(xb.InputError, match="otherwise is 'ofline'; did you mean 'offline'"):
         ReplayJudge(path, otherwise="ofline")
     with pytest.raises(xb.InputError, match="OPENAI_API_KEY"):
         evaluated(ReplayJudge(path, otherwise="openai/gpt-4o-mini"))
+    for rows in ([], [{"field": "a"}], [{"field": "a", "metric": "m", "status": "judged"}]):
+        with pytest.raises(xb.InputError, match=r"verdicts are empty|row 0 of the"):
+            ReplayJudge(rows)
+
+
+def test_a_replay_of_verdicts_is_a_value(tmp_path: Path) -> None:
+    replay = ReplayJudge(read_verdicts(report(tmp_path, row())), otherwise="offline")
+    again = pickle.loads(pickle.dumps(replay))  # noqa: S301
+    assert (again, again.fingerprint) == (replay, replay.fingerprint)
+    assert repr(replay) == "ReplayJudge([1 verdict], otherwise=OfflineJudge(name='offline'))"
 
 
 @pytest.mark.skipif("EXTRACTBENCH_RUNS" not in os.environ, reason="needs recorded runs")
@@ -367,7 +385,7 @@ def test_recorded_reports_say_what_they_said() -> None:
             dataset.schema(schemas[document]),
             dataset.gold(document),
             predicted,
-            judge=ReplayJudge(path),
+            judge=ReplayJudge(read_verdicts(path)),
             profile="paper",
         )
         fields = ev.fields
@@ -391,7 +409,9 @@ def test_a_folder_of_recorded_reports_serves_a_batch() -> None:
     outputs = xb.runs.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
     one = outputs[outputs["run"] == outputs["run"].iloc[0]]
     folder = one["predicted"].iloc[0].parent
-    evs = xb.evaluate_runs(one, dataset=dataset, judge=ReplayJudge(folder), progress=False)
+    evs = xb.evaluate_runs(
+        one, dataset=dataset, judge=ReplayJudge(read_verdicts(folder)), progress=False
+    )
     fields = evs.fields
     recorded = fields[fields["reason"] == "recorded"]
     assert recorded["document"].nunique() > 3
@@ -403,14 +423,16 @@ def test_a_folder_of_recorded_reports_serves_a_batch() -> None:
     # one report alone is of one output
     first = one["predicted"].iloc[0]
     report_of_first = first.with_name(first.name.replace(".pred.json", ".judge-report.json"))
-    evs = xb.evaluate_runs(one, dataset=dataset, judge=ReplayJudge(report_of_first), progress=False)
+    evs = xb.evaluate_runs(
+        one, dataset=dataset, judge=ReplayJudge(read_verdicts(report_of_first)), progress=False
+    )
     recorded = evs.fields.query("reason == 'recorded'")
     assert set(recorded["document"]) <= {one["document"].iloc[0]}
     others = evs.fields.query(
         "reason == 'not_recorded' and not field.str.contains('[', regex=False)"
     )
     assert others["document"].nunique() == len(one) - 1
-    assert others["reasoning"].str.contains("no reports are about these").all()
+    assert others["reasoning"].str.contains("no field of the recording about these documents").all()
 
 
 def test_several_judges_in_one_file(make: MakeJudge, tmp_path: Path) -> None:

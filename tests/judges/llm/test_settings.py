@@ -1,4 +1,8 @@
+import asyncio
+import copy
 import os
+import pickle
+from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -6,14 +10,14 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import ConfigError, InputError
+from extractbench_nb.judges import LLM, JudgeCache, LLMJudge
 from extractbench_nb.judges.environment import (
     DEFAULT_MODEL,
     KEYS_OF_FILES,
     key_arguments,
     read_environment,
 )
-from extractbench_nb.judges.llm import LLMJudge
-from tests.judges.llm.conftest import MakeJudge, ask, fail
+from tests.judges.llm.conftest import OWN, MakeJudge, ask, fail
 from tests.llm_server import LLMServer, failure
 
 BAD: list[tuple[str, Any]] = [
@@ -29,7 +33,6 @@ BAD: list[tuple[str, Any]] = [
     ("max_tokens", 1.5),
     ("timeout", 0),
     ("timeout", float("inf")),
-    ("timeout", None),
     ("max_concurrency", 0),
     ("max_attempts", 0),
     ("retry_wait", -1),
@@ -37,7 +40,6 @@ BAD: list[tuple[str, Any]] = [
     ("budget_usd", "1"),
     ("cache", 5),
     ("cache", ""),
-    ("cache", None),
     ("api_base", "127.0.0.1"),
     ("api_base", "http://user:hidden-word@127.0.0.1/v1"),
     ("api_base", "http://127.0.0.1/v1?key=hidden-word"),
@@ -49,16 +51,51 @@ BAD: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize("name, value", BAD)
 def test_bad_values_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(InputError, match=f"{name} is .*expected") as caught:
-        LLMJudge(**{"model": "openai/x", name: value})
+    made = LLMJudge if name in OWN else LLM
+    with pytest.raises(InputError, match=f"{name} is .*") as caught:
+        made(**{"model": "openai/x", name: value})
     assert "hidden-word" not in str(caught.value)
 
 
-def test_unknown_options_are_refused() -> None:
-    with pytest.raises(InputError, match=r"max_retries.*did you mean 'max_tokens'"):
-        LLMJudge("openai/x", max_retries=2)
-    with pytest.raises(InputError, match="expected one of additional_instructions, api_base"):
-        LLMJudge("openai/x", qqq=2)
+CLIENT_OPTIONS = [option.name for option in fields(LLM)[1:]]
+
+
+@pytest.mark.parametrize("name", CLIENT_OPTIONS)
+def test_options_of_the_model_are_refused_elsewhere(name: str, tmp_path: Path) -> None:
+    dataset = xb.load_dataset("sample")
+    model, folder = "openai/x", tmp_path / "run"
+    for call in (
+        lambda **option: LLMJudge(model, **option),
+        lambda **option: xb.judges.LLMAligner(model, **option),
+        lambda **option: xb.extract(dataset, model=model, folder=folder, **option),
+        lambda **option: xb.construction.construct("sample", model=model, folder=folder, **option),
+    ):
+        with pytest.raises(InputError, match=rf"takes no {name}; .* xb.LLM\(.*{name}=\.\.\.\)"):
+            call(**{name: 1})
+        with pytest.raises(InputError, match=r"unknown option 'qqq' of \w+; expected one of"):
+            call(qqq=2)
+    assert not folder.exists()
+
+
+def test_a_model_is_a_value() -> None:
+    model = LLM("openai/x", temperature=0.5, cache="here")
+    assert pickle.loads(pickle.dumps(model)) == copy.deepcopy(model) == model  # noqa: S301
+    assert eval(repr(model), {"LLM": LLM, "JudgeCache": JudgeCache}) == model  # noqa: S307
+    assert hash(model) == hash(replace(model))
+    assert model != LLM("openai/x", temperature=0.5)
+    assert repr(LLM("openai/x", cache=False)) == "LLM('openai/x', cache=False)"
+    with pytest.raises(FrozenInstanceError):
+        model.temperature = 1.0  # type: ignore[misc]
+
+
+def test_what_takes_a_model_takes_its_id_too(make: MakeJudge, server: LLMServer) -> None:
+    model = make().llm
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    ev = xb.evaluate(schema, {"a": "x"}, {"a": "y"}, judge=model)
+    assert (ev.meta["judge"], len(ev.judge_calls), len(server.requests)) == (model.model, 1, 1)
+    assert xb.judges.Ensemble(["offline", model]).judges[1] == LLMJudge(model)
+    assert xb.judges.LLMAligner(model).judge == LLMJudge(model)
+    assert asyncio.run(model.compare("x", "x")).score == 1.0
 
 
 def test_the_model_is_named_by_argument_environment_file_or_default(
