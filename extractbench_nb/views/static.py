@@ -92,7 +92,7 @@ def page(title: str, sheet: str, *content: Content | Html, is_strict: bool = Tru
         h("style", sheet),
     )
     whole = h("html", head, h("body", *content, h("script", script)), lang="en")
-    return f"<!doctype html>\n{static_html(whole, also=_OF_PAGES)}\n"
+    return f"<!DOCTYPE html>\n{static_html(whole, also=_OF_PAGES)}\n"
 
 
 def _digest(text: str) -> str:

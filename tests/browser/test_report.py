@@ -273,3 +273,22 @@ def test_rows_are_filtered_sorted_and_unfolded_in_the_page_alone(
     page.get_by_role("button", name="Unfold all").click()
     assert page.locator("details:not([open])").count() == 0
     opened.check()
+
+
+def test_a_saved_view_is_filtered_and_sorted_without_a_kernel(
+    tmp_path: Path, open_file: Any
+) -> None:
+    dataset = xb.load_dataset()
+    run = dataset.runs[dataset.runs["document"] == "cv_tobias_wendelin"].iloc[1]
+    ev = xb.evaluate(dataset.schema("cv"), dataset.gold(run["document"]), Path(run["predicted"]))
+    opened = open_file(xb.show(ev).save(tmp_path / "view.html"))
+    page = opened.page
+    rows = page.locator(".xb-rows tbody tr")
+    every = rows.count()
+    page.get_by_label("Outcome").select_option(index=1)
+    assert 0 < page.locator(".xb-rows tbody tr:not([hidden])").count() < every
+    page.get_by_label("Outcome").select_option(index=0)
+    page.get_by_role("button", name="path").click()
+    paths = page.locator(".xb-rows tbody tr code").all_inner_texts()
+    assert paths[0] == min(paths[0], paths[-1])
+    opened.check()

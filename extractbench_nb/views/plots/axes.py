@@ -103,13 +103,14 @@ def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
     columns = min(columns, n)
     rows = -(-n // columns)
     last = n - columns * (rows - 1)
-    places = new_figure(_GRID_WIDTH, height * rows).add_gridspec(rows, columns * last)
+    figure = new_figure(_GRID_WIDTH, height * rows)
+    places = figure.add_gridspec(rows, columns * last)
     axes = []
     for number in range(n):
         row, column = divmod(number, columns)
         width = columns if row == rows - 1 else last
         spec = places[row, column * width : (column + 1) * width]
-        axes.append(places.figure.add_subplot(spec))
+        axes.append(figure.add_subplot(spec))
     return tuple(axes)
 
 
