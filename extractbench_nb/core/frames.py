@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
+from extractbench_nb.core.registered import registered
 from extractbench_nb.support.foreign_values import as_pandas as as_pandas  # noqa: PLC0414 - for other rooms
 from extractbench_nb.support.pandas_helpers import own_copy
 
@@ -77,6 +78,30 @@ class FrameSpec:
         return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
 
 
+class _AnyFrame(type):
+    """Takes every DataFrame for one: tests compare frames of results with plain frames."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, pd.DataFrame)
+
+
+class ShownFrame(pd.DataFrame, metaclass=_AnyFrame):
+    """A frame of a result, which a notebook shows with its texts on the left and 3 decimals.
+
+    What pandas makes of it is a plain DataFrame.
+    """
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def _repr_html_(self) -> str | None:
+        if not pd.get_option("display.notebook_repr_html"):
+            return None
+        html: str = registered("frame_html")(self)
+        return html
+
+
 class DescribedFrames:
     """A result with frames whose columns are declared in ``_specs``."""
 
@@ -123,7 +148,9 @@ def built_once(build: Callable[[_Result], _Frame]) -> Callable[[_Result], _Frame
         frames: dict[str, _Frame] = vars(result)
         if name not in frames:
             frames[name] = build(result)
-        return own_copy(frames[name])
+        copied: Any = own_copy(frames[name])
+        shown: _Frame = ShownFrame(copied) if copied.ndim > 1 else copied
+        return shown
 
     return frame
 

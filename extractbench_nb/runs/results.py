@@ -17,10 +17,11 @@ from extractbench_nb.core import (
     Evaluation,
     Inputs,
     evaluate,
+    find_causes,
     mismatch_frame,
     read_predicted,
 )
-from extractbench_nb.core.frames import Column, DescribedFrames, scores_of
+from extractbench_nb.core.frames import Column, DescribedFrames, ShownFrame, scores_of
 from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs.inputs import Cell, Plan
@@ -155,6 +156,8 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 _MOST_RUNS = 20
+#: The cause of the scores is not looked up in the fields of larger batches.
+_MOST_FIELDS = 200_000
 _LONGEST = 40
 _SCORES = ("pass_rate", "overall_score", "field_score")
 
@@ -302,7 +305,7 @@ class Evaluations(TextCard, DescribedFrames):
         evaluated = table["evaluated"].tolist()
         pooled = [p / n if n else None for p, n in zip(table["passed"], evaluated, strict=True)]
         cells = {name: table[name].tolist() for name in BY_RUN.names if name in table}
-        return BY_RUN.build({**cells, "pooled_pass_rate": pooled})
+        return ShownFrame(BY_RUN.build({**cells, "pooled_pass_rate": pooled}))
 
     @property
     def missing(self) -> pd.DataFrame:
@@ -423,7 +426,7 @@ class Evaluations(TextCard, DescribedFrames):
             is_stored = name != "mismatches"
             frames[name] = self._source.frame(name) if is_stored else mismatch_frame(self.fields)
         cached: pd.DataFrame = frames[name]
-        return own_copy(cached)
+        return ShownFrame(own_copy(cached))
 
     def __len__(self) -> int:
         """Count the outputs."""
@@ -446,6 +449,8 @@ class Evaluations(TextCard, DescribedFrames):
             lines.append(f"{run:<{width}}  {scores} · {', '.join(counts)}")
         if len(by_run) > _MOST_RUNS:
             lines.append(f"… {len(by_run) - _MOST_RUNS} more runs; .by_run has them")
+        if 0 < self.summary["evaluated"].sum() <= _MOST_FIELDS and (why := find_causes(self).text):
+            lines.append(f"pass_rate {why}")
         return "\n  ".join([*lines, *_notes(by_run, self.missing)])
 
     def _title(self) -> str:

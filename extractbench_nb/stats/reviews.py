@@ -197,7 +197,8 @@ def review_plan(  # noqa: PLR0913 - options, all but the first by name
     threshold of the budget is a quantile of the sample. One additional document, with everything
     right for the lower end and everything wrong for the upper, makes it valid for few documents and
     rare errors (N. Gaffke, 2005; see docs/explanation/validation.md for the coverage in
-    simulations). With few documents the interval is wide: 10 without an error do not exclude an error of 0.3.
+    simulations). With few documents the interval is wide: 10 without an error do not exclude an
+    error of 0.3.
 
     Examples
     --------

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.judges.client import litellm
 from extractbench_nb.judges import LLM, LLMJudge
+from extractbench_nb.judges.client import litellm
 from tests.benchmarks.evaluators import label
 
 LATENCY, AT_ONCE = 0.02, 32
