@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -149,8 +149,8 @@ def built_once(build: Callable[[_Result], _Frame]) -> Callable[[_Result], _Frame
         if name not in frames:
             frames[name] = build(result)
         copied: Any = own_copy(frames[name])
-        shown: _Frame = ShownFrame(copied) if copied.ndim > 1 else copied
-        return shown
+        shown: Any = ShownFrame(copied) if copied.ndim > 1 else copied
+        return cast("_Frame", shown)
 
     return frame
 
