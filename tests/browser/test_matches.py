@@ -67,7 +67,7 @@ def row(out: Any, pair: str) -> Any:
 
 
 def detail(out: Any) -> Any:
-    return out.locator(".xb-detail")
+    return out.locator(".xb-wide")
 
 
 def test_a_click_opens_a_pair_under_its_row(notebook: Notebook, out: Any) -> None:
