@@ -9,6 +9,9 @@ from extractbench_nb.core.accepted import Accepted as Accepted
 from extractbench_nb.core.alignment import OptimalAligner
 from extractbench_nb.core.alignment import estimated_blocks as estimated_blocks
 from extractbench_nb.core.alignment import pair_equal as pair_equal
+from extractbench_nb.core.causes import Cause as Cause
+from extractbench_nb.core.causes import Causes as Causes
+from extractbench_nb.core.causes import find_causes as find_causes
 from extractbench_nb.core.cross_field_rules import RULES, Rule, rule
 from extractbench_nb.core.cross_field_rules import as_rule as as_rule
 from extractbench_nb.core.evaluation import Run as Run

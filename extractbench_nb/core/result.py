@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb._version import __version__
+from extractbench_nb.core.causes import find_causes
 from extractbench_nb.core.cross_field_rules import (
     RULE_COLUMNS,
     RULES,
@@ -54,6 +55,8 @@ _MOST_ARRAYS, _MOST_NAMED = 12, 3
 #: The card names an array with so many times the fields of the rest of the document.
 _OUTWEIGHS = 4
 _SCORES = ("pass_rate", "overall_score", "field_score")
+#: The cause of overall_score is said too if it is this far from pass_rate.
+_FAR = 0.1
 
 
 _PATH, _FIELD, _COUNTED, _OUTCOME, _PASSED, _SCORE, _ACCEPTED = map(
@@ -130,6 +133,15 @@ def _of_profile(ev: Evaluation) -> list[str]:
             share = f"{n:,} of {rows.total():,} counted fields"
             return [f"{share} are in {field}; field_score takes each schema field once"]
     return []
+
+
+def _whys(ev: Evaluation) -> list[str]:
+    """Say why the headline is low, and why overall_score is another one."""
+    found = find_causes(ev).text
+    lines = [f"pass_rate {found}"] if found else []
+    if ev.summary["pass_rate"] - ev.summary["overall_score"] > _FAR:
+        lines.append(f"overall_score {find_causes(ev, measure='overall_score').text}")
+    return lines
 
 
 def _worst_fields(ev: Evaluation) -> Listing:
@@ -390,7 +402,7 @@ class Evaluation(DescribedFrames):
         """
         head = " · ".join(f"{name} {score}" for name, score in self._scores().items())
         title = f"Evaluation ({self.meta['profile']}): {head}"
-        return "\n  ".join([title, self._counts_text(), *_caveats(self)])
+        return "\n  ".join([title, self._counts_text(), *_whys(self), *_caveats(self)])
 
     def _scores(self) -> dict[str, str]:
         """Write the scores, the headline first, with what a null prediction reaches."""

@@ -17,6 +17,7 @@ from extractbench_nb.core import (
     Evaluation,
     Inputs,
     evaluate,
+    find_causes,
     mismatch_frame,
     read_predicted,
 )
@@ -157,6 +158,8 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 _MOST_RUNS = 20
+#: The cause of the scores is not looked up in the fields of larger batches.
+_MOST_FIELDS = 200_000
 _LONGEST = 40
 _SCORES = ("pass_rate", "overall_score", "field_score")
 
@@ -448,6 +451,8 @@ class Evaluations(TextCard, DescribedFrames):
             lines.append(f"{run:<{width}}  {scores} · {', '.join(counts)}")
         if len(by_run) > _MOST_RUNS:
             lines.append(f"… {len(by_run) - _MOST_RUNS} more runs; .by_run has them")
+        if 0 < self.summary["evaluated"].sum() <= _MOST_FIELDS and (why := find_causes(self).text):
+            lines.append(f"pass_rate {why}")
         return "\n  ".join([*lines, *_notes(by_run, self.missing)])
 
     def _title(self) -> str:
