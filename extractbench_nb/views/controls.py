@@ -147,6 +147,17 @@ def chips(
     )
 
 
+def because(text: str) -> str:
+    """Return a sentence of a cause without the score that it begins with.
+
+    Examples
+    --------
+    >>> because("0.886 because `nights` fails in 29 of 32")
+    'because `nights` fails in 29 of 32'
+    """
+    return text.partition(" ")[2]
+
+
 def headline(value: str, *said: Content) -> Node:
     """Write the number that a view is about, and what causes it."""
     return h("p", h("b", value, cls="xb-big"), " ", *said, cls="xb-headline", role="status")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core import OUTCOMES, Evaluation
+from extractbench_nb.core import OUTCOMES, Evaluation, find_causes
 from extractbench_nb.errors import ExtractBenchError, nearest
 from extractbench_nb.gold import DECISIONS, Annotations
 from extractbench_nb.support.nodes import Node, h
@@ -28,7 +28,7 @@ from extractbench_nb.support.wording import (
 )
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.matches_model import Board, ordered
-from extractbench_nb.views.matches_view import field_chips, pair_detail, pairs
+from extractbench_nb.views.matches_view import field_chips, pair_detail, pairs, sums_table
 from extractbench_nb.views.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.views.sides import MOST, Segment, excerpts, whole
 from extractbench_nb.views.static import MARKS, outcome_text, score_text
@@ -186,7 +186,7 @@ def head(ev: Evaluation) -> Node:
     text = predicted if isinstance(predicted, str) else ""
     return h(
         "div",
-        ui.headline(texts["pass_rate"], f"{passes}. ", cause(ev)),
+        ui.headline(texts["pass_rate"], ui.because(find_causes(ev).text), h("br"), f"{passes}."),
         h("p", " · ".join(others), cls="xb-quiet"),
         h(
             "div",
@@ -201,24 +201,6 @@ def head(ev: Evaluation) -> Node:
         _warnings(ev.warnings),
         cls="xb-head",
     )
-
-
-def cause(ev: Evaluation) -> str:
-    """Say which array or field most of the counted rows that do not pass belong to."""
-    rows = ev.fields[ev.fields["counted"]]
-    failing = rows[~rows["passed"].fillna(value=False).astype(bool)]
-    if failing.empty:
-        return ""
-    owners = failing["path"].map(outermost)
-    owners = owners.where(owners != "", failing["path"])
-    counts = owners.value_counts()
-    path, often = one_line(str(counts.index[0]), _LONGEST_SHOWN_PATH), int(counts.iloc[0])
-    said = f"{often:,} of {plural(len(failing), 'failure')} in {path}"
-    own = failing[owners == counts.index[0]]
-    field = own["field"].value_counts()
-    if often > 1 and 2 * int(field.iloc[0]) > often and str(field.index[0]) not in path:
-        said += f", {int(field.iloc[0]):,} of them in {one_line(str(field.index[0]), 80)}"
-    return f"{said}."
 
 
 #: The path of the outermost array that a path is in; a step of a map is in quotes.
@@ -582,11 +564,10 @@ class EvaluationView(View):
 
             row = self._fields.loc[label]
             side = "predicted" if row["predicted_state"] == "present" else "gold"
-            view = EvidenceView(None, self._pdf, self._ev, side=side)
             path = row["predicted_path"] if side == "predicted" else row["path"]
-            if isinstance(path, str) and path in set(view.values["path"]):
-                view.selected_path = path
-            elif isinstance(path, str):
+            path = path if isinstance(path, str) else ""
+            view = EvidenceView(None, self._pdf, self._ev, side=side, path=path)
+            if not view.selected_path:
                 view.text = path  # an array or object: the values in it
             self.open_view(view, "PDF")
 
@@ -833,9 +814,12 @@ class EvaluationView(View):
         return h(
             "div",
             h("p", about, cls="xb-quiet") if about else None,
-            ui.whole_sides(sides, self.text),
+            # the pairs of an array are under its row: two boxes of JSON would say less
+            ui.whole_sides(sides, self.text) if not items else sums_table(self._board(row.path)),
             ui.toolbar(
-                ui.button("Show all", "whole", 0) if hidden and self._limit < MOST else None,
+                ui.button("Show all", "whole", 0)
+                if hidden and not items and self._limit < MOST
+                else None,
                 ui.button("Show on the page", "page", row.Index) if self._pdf is not None else None,
                 ui.copy("Copy code", code),
             ),

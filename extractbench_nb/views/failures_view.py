@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core import OUTCOMES, Evaluation
+from extractbench_nb.core import OUTCOMES, Evaluation, find_causes
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.gold import Annotations
 from extractbench_nb.support.nodes import Node, h
@@ -76,8 +76,11 @@ def totals(rows: model.Coded, places: model.Numbers, choice: model.Choice) -> tu
     about = " · ".join(filter(None, counts))
     if choice.pair is None:
         sums = model.counted(rows, places, np.zeros(len(places), dtype=np.int64), 1)
-        mean = float(sums.mean_score[0])
-        return ratio_text(mean), [f"mean score of {plural(len(outputs), 'output')}.", about]
+        mean = ratio_text(float(sums.mean_score[0]))
+        of = f"mean score {mean} of {plural(len(outputs), 'output')}"
+        shown = rows.frame.iloc[places]
+        found = find_causes(shown if "weight" in shown else shown.assign(weight=1.0))
+        return ratio_text(found.score), [ui.because(found.text) or "pass rate", f"{of} · {about}"]
     ends = []
     for name in choice.pair:
         own = places[rows.sides.codes[places] == rows.sides.names.index(name)]
@@ -104,20 +107,6 @@ def change_text(value: float, digits: int = 2) -> str:
     if np.isnan(value):
         return "·"
     return "0" if value == 0 else f"{value:+.{digits}f}".replace("-", "−")
-
-
-def cause(rows: model.Coded, places: model.Numbers) -> str:
-    """Say which reason and which field most of the failing rows have."""
-    failing = places[~rows.passed[places]]
-    if not len(failing):
-        return ""
-    said = []
-    for name, words in (("reason", "“{}”"), ("field", "in {}")):
-        axis = rows.columns[name]
-        counts = np.bincount(axis.codes[failing], minlength=axis.size)
-        label = one_line(axis.labels[int(counts.argmax())].replace("_", " "), _LONGEST_LABEL)
-        said.append(f"{int(counts.max()):,} {words.format(label)}")
-    return f"{len(failing):,} of {plural(len(places), 'row')} fail: {', '.join(said)}."
 
 
 def empty(rows: model.Coded, choice: model.Choice) -> str:
@@ -731,9 +720,7 @@ class FailureExplorer(model.Choice, View):
                 from extractbench_nb.views.evidence_view import EvidenceView
 
                 side = str(state.get("side") or "predicted")
-                view = EvidenceView(self._dataset, document, ev, side=side)
-                if path in set(view.values["path"]):
-                    view.selected_path = path
+                view = EvidenceView(self._dataset, document, ev, side=side, path=path)
                 self.open_view(view, f"{where} {path} on its page".strip())
         except (ExtractBenchError, traitlets.TraitError) as error:
             self._said = one_line(str(error), 400)
@@ -826,11 +813,10 @@ class FailureExplorer(model.Choice, View):
         values = part("values", "section", cls="xb-values", reveal=str(self._reveals or ""))
         detail = [values, part("modes", "section", cls="xb-modes")]
         value, (said, *about) = self._totals[0], self._totals[1] or [""]
-        why = cause(rows, self._places)
         page = h(
             "div",
             self._tools(),
-            ui.headline(value, said, f" {why}" if why else ""),
+            ui.headline(value, said),
             h("p", about, cls="xb-quiet"),
             h("p", chosen_text(self), static=True),
             ui.split(heat if grid.cells else nothing, detail),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import Evaluation, MapItem
+from extractbench_nb.core import Evaluation, MapItem, find_causes
 from extractbench_nb.core.schema import MISSING
 from extractbench_nb.core.values import bracketed, json_text, member, scalars
 from extractbench_nb.stats import mismatch_kinds
@@ -397,7 +397,7 @@ class Board:
     """One array of an evaluation at the present thresholds."""
 
     def __init__(self, ev: Evaluation, path: str) -> None:
-        self.path = path
+        self._ev, self.path = ev, path
         self.array = ArrayMatches(ev, path)
         self.knobs = {knob.key: knob for knob in self.array.knobs}
         self.values: dict[str, float] = {}
@@ -410,7 +410,8 @@ class Board:
 
     def _use(self, outcome: Outcome) -> None:
         self.outcome = outcome
-        self.__dict__.pop("sums", None)
+        for name in ("sums", "cause"):
+            self.__dict__.pop(name, None)
         columns = [outcome.matches[name].tolist() for name in Row._fields]
         self.rows = [
             Row._make(None if cell is pd.NA else cell for cell in cells)
@@ -476,7 +477,7 @@ class Board:
         (key, often), *_ = found.most_common(1)
         return sides(*map(_in_words, examples[key]), _LONGEST_VALUE, _MARKED), often
 
-    @property
+    @cached_property
     def cause(self) -> str:
         """Say how many items matched, and in which field most of the others fail."""
         counts = counted(self.rows)
@@ -484,21 +485,9 @@ class Board:
         said = [f"{counts['matched']:,} of {gold:,} gold items matched"]
         said += [f"{counts[name]:,} {name}" for name in STATUSES[1:] if counts[name]]
         text = ", ".join(said) + "."
-        alone = Counter(
-            next(iter(fields)) for row in self.rows if len(fields := self.failing(row)) == 1
-        )
-        if alone:
-            (field, often), *_ = alone.most_common(1)
-            (gold_side, predicted_side), times = self.commonest(field)
-            values = ", ".join(
-                f"{name} {fitted(''.join(piece.text for piece in side), 40)}"
-                for name, side in (("gold", gold_side), ("predicted", predicted_side))
-            )
-            rows = "1 pair differs" if often == 1 else f"{often:,} pairs differ"
-            text += f" {rows} only in {field}" if field else ""
-            text += f" ({values})" if field and 2 * times > often else ""
-            text += "." if field else ""
-        return text
+        why = "" if self.values else find_causes(self._ev, self.path).text
+        why = why.partition(" ")[2]
+        return f"{text} {why[:1].upper()}{why[1:]}." if why else text
 
     def accepted(self, row: Row) -> set[str]:
         """Return the places of a pair at which an accepted alternative scored."""

@@ -294,7 +294,7 @@ class MatchesView(View):
     def _open_page(self, pdf: str | Path, side: str, wanted: str) -> None:
         from extractbench_nb.views.evidence_view import EvidenceView
 
-        view = EvidenceView(None, pdf, self._ev, side=side)
+        view = EvidenceView(None, pdf, self._ev, side=side, path="")
         below = (f"{wanted}.", f"{wanted}[")  # of an array, the first value
         for path in view.values["path"]:
             if model.plain(path) == wanted or model.plain(path).startswith(below):
@@ -312,7 +312,9 @@ class MatchesView(View):
         title = h("p", self.title, cls="xb-title", live=True)
         row = self._chosen
         detail = [
-            h("div", _sums(board, self.field), key="sums") if row is None else self._detail(row),
+            h("div", sums_table(board, self.field), key="sums")
+            if row is None
+            else self._detail(row),
             h("div", self._counts(), self._sliders(), cls="xb-sums", key="counts"),
         ]
         return {
@@ -500,7 +502,7 @@ class MatchesView(View):
         return f"Array matches · {self._board}"
 
 
-def _sums(board: model.Board, field: str) -> Node | None:
+def sums_table(board: model.Board, field: str = "") -> Node | None:
     """Draw in which fields pairs differ, how many of them, and the difference most of them have."""
     if not board.sums:
         return None

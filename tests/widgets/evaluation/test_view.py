@@ -125,7 +125,13 @@ def test_failures_come_first(ev: xb.core.Evaluation) -> None:
     assert view.sort == "failures"
     assert passed.isna().iloc[0]  # what has no verdict is looked at first
     assert passed.iloc[1:].is_monotonic_increasing
-    assert view.rows["path"].iloc[1:6].tolist() == ["$.b", "$.c", "$.f", "$.lines[0].n", SPURIOUS[0]]
+    assert view.rows["path"].iloc[1:6].tolist() == [
+        "$.b",
+        "$.c",
+        "$.f",
+        "$.lines[0].n",
+        SPURIOUS[0],
+    ]
 
 
 def _nodes(node: Any) -> list[Any]:

@@ -433,7 +433,10 @@ def test_sums_of_failing_fields_filter_and_matched_pairs_are_folded() -> None:
     items = {"type": "object", "properties": {name: {"type": "string"} for name in "abcd"}}
     items["properties"]["n"] = {"type": "integer"}
     schema = {"type": "object", "properties": {"rows": {"type": "array", "items": items}}}
-    gold = [{"a": f"hotel {at}", **dict.fromkeys("bcd", f"stay {at} of 12"), "n": None if at % 4 else 1} for at in range(12)]
+    gold = [
+        {"a": f"hotel {at}", **dict.fromkeys("bcd", f"stay {at} of 12"), "n": None if at % 4 else 1}
+        for at in range(12)
+    ]
     other = [row | {"n": row["n"] or 0} for row in gold]
     other[1]["a"] = "hotel 1 in town"
     view = MatchesView(xb.evaluate(schema, {"rows": gold}, {"rows": other}))
