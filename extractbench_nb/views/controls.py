@@ -147,15 +147,15 @@ def chips(
     )
 
 
-def because(text: str) -> str:
-    """Return a sentence of a cause without the score that it begins with.
+def because(text: str) -> list[Child]:
+    """Write a sentence of a cause without the score that it begins with; names are code."""
+    return sentence(text.partition(" ")[2])
 
-    Examples
-    --------
-    >>> because("0.886 because `nights` fails in 29 of 32")
-    'because `nights` fails in 29 of 32'
-    """
-    return text.partition(" ")[2]
+
+def sentence(text: str) -> list[Child]:
+    """Write a sentence in which names are between backticks."""
+    parts = text.split("`")
+    return [h("code", part, key=at) if at % 2 else part for at, part in enumerate(parts) if part]
 
 
 def headline(value: str, *said: Content) -> Node:

@@ -726,7 +726,7 @@ class EvaluationView(View):
         fold = f"{folded:,} matched ▸" if folded else "Fold matched ▾" if self._unfolded else ""
         return h(
             "div",
-            h("p", board.cause),
+            h("p", ui.sentence(board.cause)),
             field_chips(board, "field_chip", self._field),
             pairs(board, listed, chosen, self.text) if listed else None,
             ui.more(len(others) - len(listed), "pairs"),

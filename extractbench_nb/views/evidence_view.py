@@ -611,17 +611,20 @@ class EvidenceView(View):
             return None
         made = f" · {len(self._edits.rows)}" if self._edits.rows else ""
         summary = h("summary", f"Correct gold…{made}", live=True)
-        return h("details", summary, part("edits"), cls="xb-filters", open=bool(made) or None)
+        return h("details", summary, part("edits"), cls="xb-filters")
 
     def _first_found(self) -> tuple[str, str] | None:
         """Return side and path of the first listed value that was found, failing rows first."""
         rows = [self._rows[at] for at in self._kept()]
         failing = [row for row in rows if row["outcome"] not in _RIGHT]
+        sides = dict.fromkeys((self.side, *self._leaves))
         for group in (failing, rows):
-            for side in dict.fromkeys((self.side, *self._leaves)):
-                for row in group:
-                    if _finding(row[side]) == FOUND:
-                        return side, row[side]["path"]
+            found = [
+                (side, row[side]) for side in sides for row in group if _finding(row[side]) == FOUND
+            ]
+            telling = [one for one in found if (one[1]["score"] or 0) >= _TELLING]
+            for side, value in telling or found:
+                return side, value["path"]
         return None
 
     def _kept(self) -> list[int]:

@@ -17,7 +17,7 @@ import traitlets
 from extractbench_nb.core import OUTCOMES, Evaluation, find_causes
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.gold import Annotations
-from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.nodes import Content, Node, h
 from extractbench_nb.support.pandas_helpers import own_copy
 from extractbench_nb.support.wording import accepted_text, one_line, plural, ratio_text
 from extractbench_nb.views import controls as ui
@@ -56,10 +56,12 @@ INVALID = "⊘"
 # --- words ----------------------------------------------------------------------------------------
 
 
-def totals(rows: model.Coded, places: model.Numbers, choice: model.Choice) -> tuple[str, list[str]]:
-    """Return the mean score of what is shown, and what is to be said beside it."""
+def totals(
+    rows: model.Coded, places: model.Numbers, choice: model.Choice
+) -> tuple[str, Content, str]:
+    """Return the pass rate of what is shown, its cause, and what there is; or a difference."""
     if not len(places):
-        return "n/a", []
+        return "n/a", None, ""
     counts = [plural(len(np.unique(rows.axes[name].codes[places])), name) for name in model.AXES]
     outputs = np.unique(rows.outputs.codes[places])
     invalid = int(rows.outputs.invalid[outputs].sum())
@@ -80,7 +82,7 @@ def totals(rows: model.Coded, places: model.Numbers, choice: model.Choice) -> tu
         of = f"mean score {mean} of {plural(len(outputs), 'output')}"
         shown = rows.frame.iloc[places]
         found = find_causes(shown if "weight" in shown else shown.assign(weight=1.0))
-        return ratio_text(found.score), [ui.because(found.text) or "pass rate", f"{of} · {about}"]
+        return ratio_text(found.score), ui.because(found.text) or "pass rate", f"{of} · {about}"
     ends = []
     for name in choice.pair:
         own = places[rows.sides.codes[places] == rows.sides.names.index(name)]
@@ -93,7 +95,7 @@ def totals(rows: model.Coded, places: model.Numbers, choice: model.Choice) -> tu
         f"{ratio_text(ends[0])} {a} → {ratio_text(ends[1])} {b}: "
         f"{plural(gained, 'value')} gained, {lost:,} lost."
     )
-    return change_text(ends[1] - ends[0], 3), [said, about]
+    return change_text(ends[1] - ends[0], 3), said, about
 
 
 def change_text(value: float, digits: int = 2) -> str:
@@ -402,7 +404,8 @@ class FailureExplorer(model.Choice, View):
         self._said, self._reveals = "", 0
         self._opened_output: tuple[tuple[str, str, str], Any] | None = None
         self._grid: model.Grid | None = None
-        self._heat, self._totals = h("div"), ("", [""])
+        self._heat = h("div")
+        self._totals: tuple[str, Content, str] = "", None, ""
         try:
             self.rows, self.columns, self.measure = rows, columns, measure
         except traitlets.TraitError as error:
@@ -812,12 +815,12 @@ class FailureExplorer(model.Choice, View):
         nothing = h("p", empty(rows, self), cls="xb-empty")
         values = part("values", "section", cls="xb-values", reveal=str(self._reveals or ""))
         detail = [values, part("modes", "section", cls="xb-modes")]
-        value, (said, *about) = self._totals[0], self._totals[1] or [""]
+        value, said, about = self._totals
         page = h(
             "div",
             self._tools(),
             ui.headline(value, said),
-            h("p", about, cls="xb-quiet"),
+            h("p", about, cls="xb-quiet") if about else None,
             h("p", chosen_text(self), static=True),
             ui.split(heat if grid.cells else nothing, detail),
         )

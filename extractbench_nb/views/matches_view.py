@@ -321,7 +321,7 @@ class MatchesView(View):
             "page": h(
                 "div",
                 title,
-                ui.headline(value, board.cause),
+                ui.headline(value, ui.sentence(board.cause)),
                 part("tools"),
                 ui.split(part("rows"), part("detail")),
             ),

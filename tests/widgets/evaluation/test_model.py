@@ -70,11 +70,11 @@ def opened(ev: xb.core.Evaluation, path: str, **options: Any) -> str:
 
 def test_the_head_agrees_with_the_summary(ev: xb.core.Evaluation) -> None:
     text = read(head(ev))
-    assert f"{ev.summary['pass_rate']:.3f} pass rate" in text
+    assert f"{ev.summary['pass_rate']:.3f} because" in text
     for name in ("overall_score", "field_score"):
         assert f"{name.replace('_', ' ')} {ev.summary[name]:.3f}" in text
     assert "6 of 13 counted fields pass; 1 row not counted" in text
-    assert "3 of 7 failures in $.lines" in text
+    assert "because lines (1 item spurious)" in text
 
 
 def test_the_head_says_what_limits_the_scores(ev: xb.core.Evaluation) -> None:

@@ -441,7 +441,7 @@ def test_sums_of_failing_fields_filter_and_matched_pairs_are_folded() -> None:
     other[1]["a"] = "hotel 1 in town"
     view = MatchesView(xb.evaluate(schema, {"rows": gold}, {"rows": other}))
     assert "3 of 12 gold items matched, 9 differing." in text(view)
-    assert "8 pairs differ only in n (gold null, predicted 0)" in text(view)
+    assert "Because 8 of 12 items fail only in n (gold null, predicted 0)" in text(view)
     assert view._board.sums == {"n": 9, "a": 1}
     assert [row.status for row in view._in_list] == ["differing"] * 9
     view.perform("unfold")
