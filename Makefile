@@ -58,7 +58,7 @@ export LITELLM_LOCAL_MODEL_COST_MAP := True
 # The checks start hundreds of interpreters: none of them should compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all test-newest test-lowest lint types imports unit rest notebooks docs bench \
+.PHONY: help demo lab test test-all test-newest test-lowest lint types imports unit rest notebooks docs bench \
 	format lock clean
 
 help:  ## show this list
@@ -66,6 +66,11 @@ help:  ## show this list
 
 demo: $(VENV)/.demo  ## evaluate the sample dataset's model outputs and print the scores
 	@$(BIN)/python examples/demo.py
+
+# JupyterLab removes style sheets and pictures from notebooks that nobody on this machine has trusted.
+lab: $(VENV)/.lab  ## trust the notebooks of this repository and open them in JupyterLab
+	@$(BIN)/jupyter trust notebooks/*.ipynb
+	@$(BIN)/jupyter lab notebooks/00_quickstart.ipynb
 
 test: $(VENV)/.test  ## lint, types, imports, tests, and all notebooks; the short ones beside the tests
 	@$(MAKE) --keep-going --jobs=2 lint types imports unit
@@ -145,11 +150,20 @@ $(VENV)/.demo $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: requirements/install.txt
 	@echo "Installing what make $* needs"
 	$(call install,requirements/$*.txt)
 
+# The extra with the versions of `make test`.
+$(VENV)/.lab: requirements/install.txt requirements/test.txt | $(VENV)/.created
+	@echo "Installing what make lab needs"
+	@$(PIP) install --requirement requirements/install.txt
+	@$(UV) install --quiet --python $(BIN)/python --constraint requirements/test.txt \
+		--no-build-isolation --editable '.[notebook]' || \
+		$(PIP) install --constraint requirements/test.txt --no-build-isolation --editable '.[notebook]'
+	@touch $@
+
 ifndef RESOLUTION
 $(VENV)/.test: requirements/install.txt requirements/test.txt | $(VENV)/.created
 	@echo "Installing what make test needs (a minute or two the first time)"
 	$(call install,requirements/test.txt)
-	@touch $(VENV)/.demo $(VENV)/.docs
+	@touch $(VENV)/.demo $(VENV)/.docs $(VENV)/.lab
 else  # `highest` or `lowest-direct` versions within the ranges, of wheels only: an old source may not build
 $(VENV)/.test: pyproject.toml requirements/install.txt | $(VENV)/.created
 	@$(PIP) install --requirement requirements/install.txt

@@ -17,7 +17,8 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.text import Judge, choose_judge
 from extractbench_nb.core.values import member, read_document
 from extractbench_nb.errors import InputError
-from extractbench_nb.support.cards import document_text
+from extractbench_nb.support.nodes import h, static_html
+from extractbench_nb.support.wording import one_line
 from extractbench_nb.views import evaluation_files, report_content, write_files
 
 _SWITCHES = {
@@ -165,8 +166,9 @@ class EvaluationReport(Fields):
         )
 
     def _repr_html_(self) -> str:
-        name = document_text(self.output_name, 120)
-        return f"<div><strong>Report {name}</strong></div>{self.evaluation._repr_html_()}"
+        name = one_line(self.output_name, 120)
+        title = static_html(h("div", h("strong", f"Report {name}")))
+        return title + self.evaluation._repr_html_()
 
 
 class ReportBuilder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,10 +48,21 @@ from extractbench_nb.core.rollup import summarise
 from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.values.json_values import canonical, json_text, json_type
 from extractbench_nb.errors import InputError
-from extractbench_nb.support.cards import Listing, card, more_rows
-from extractbench_nb.support.wording import accepted_text, one_line, plural
+from extractbench_nb.support.cards import (
+    breakable,
+    card_html,
+    card_table,
+    coded,
+    element,
+    more_block,
+    more_rows,
+)
+from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.wording import accepted_text, one_line, plural, trimmed
 
 _MOST_ARRAYS, _MOST_NAMED = 12, 3
+#: Characters of a value, and those before the first difference of two long texts.
+_LONGEST_VALUE, _BEFORE = 60, 12
 #: The card names an array with so many times the fields of the rest of the document.
 _OUTWEIGHS = 4
 _SCORES = ("pass_rate", "overall_score", "field_score")
@@ -79,10 +90,10 @@ def _counted_rows(ev: Evaluation) -> list[_Row]:
     return [row for row in rows if row[_COUNTED]]
 
 
-def _why(row: Mapping[str, Any]) -> str:
-    reasoning = "" if row["reasoning"] is None else f": {row['reasoning']}"
+def _reason(row: Mapping[str, Any]) -> str:
     accepted = accepted_text(row["accepted_as"])
-    return f"{row['outcome']} ({row['reason']}){reasoning}{f', {accepted}' if accepted else ''}"
+    parts = (row["reason"], accepted, row["reasoning"])
+    return ": ".join(part for part in parts if part)
 
 
 def _caveats(ev: Evaluation) -> list[str]:
@@ -144,19 +155,24 @@ def _whys(ev: Evaluation) -> list[str]:
     return lines
 
 
-def _worst_fields(ev: Evaluation) -> Listing:
-    """List the counted fields that do not pass."""
-    worst = ev.worst()
+def _worst_fields(ev: Evaluation, listed: Container[str]) -> list[Node | None]:
+    """List the counted fields that do not pass, except arrays that are listed themselves."""
+    worst = [row for row in ev.worst() if row["field"] not in listed]
     rows = []
     for row in worst:
         values = _shown_pair(row["gold"], row["predicted"])
-        rows.append([_score_text(row["score"]), row["path"], row["metric"], _why(row), *values])
-    hidden = ev.summary["evaluated"] - ev.summary["passed"] - len(worst)
-    heads = ("score", "worst fields", "metric", "outcome", "gold", "predicted")
-    return Listing(heads, rows, {0}, more_rows(hidden, "fields"))
+        path = breakable(one_line(row["path"], 120))
+        rows.append(
+            [path, row["outcome"], one_line(_reason(row), 120), *values, _score_text(row["score"])]
+        )
+    passed, evaluated = ev.summary["passed"], ev.summary["evaluated"]
+    failed_arrays = len(ev.worst()) - len(worst)
+    heads = ("worst fields", "outcome", "reason", "gold", "predicted", "score")
+    hidden = evaluated - passed - len(worst) - failed_arrays
+    return [card_table(heads, rows, 1), more_block(hidden, "fields")]
 
 
-def _differing_arrays(ev: Evaluation) -> Listing:
+def _differing_arrays(ev: Evaluation) -> tuple[set[str], list[Node | None]]:
     """List the arrays with items that do not match, the worst first; not those inside items."""
     records = ev.array_records()
     found = list(map(array_row, records)) if ev.records else _rows_of(ev._arrays, ARRAY_COLUMNS)
@@ -167,14 +183,19 @@ def _differing_arrays(ev: Evaluation) -> Listing:
     differ.sort(key=lambda array: (array["f1"] is None, array["f1"]))
     names = ("gold_items", "predicted_items", "matched", "differing", "missed", "spurious")
     rows = [
-        [row["field"], *("n/a" if row[name] is None else str(row[name]) for name in names)]
+        [
+            breakable(one_line(row["field"], 120)),
+            *("n/a" if row[name] is None else str(row[name]) for name in names),
+        ]
         for row in differ[:_MOST_ARRAYS]
     ]
     notes = [more_rows(len(differ) - _MOST_ARRAYS, "arrays")]
     if same := len(arrays) - len(differ):
         notes.insert(0, f"{plural(same, 'array')} matched completely")
     heads = ("arrays that differ", *(name.replace("_", " ") for name in names))
-    return Listing(heads, rows, range(1, len(heads)), "; ".join(filter(None, notes)))
+    note = "; ".join(filter(None, notes))
+    more = h("div", note, cls="xb-desc") if note else None
+    return {array["field"] for array in differ[:_MOST_ARRAYS]}, [card_table(heads, rows, 6), more]
 
 
 def _score_text(score: float | None) -> str:
@@ -182,9 +203,15 @@ def _score_text(score: float | None) -> str:
 
 
 def _shown_pair(gold: Any, predicted: Any) -> list[str]:
-    """Write both values; with the quotes of JSON where they differ in type."""
+    """Write both values: with the quotes of JSON if their types differ, from where texts differ."""
     quoted = None not in (gold, predicted) and json_type(gold) != json_type(predicted)
-    return [_shown(gold, quoted), _shown(predicted, quoted)]
+    shown = [_shown(gold, quoted), _shown(predicted, quoted)]
+    if isinstance(gold, str) and isinstance(predicted, str) and shown[0] == shown[1]:
+        pairs = enumerate(zip(gold, predicted, strict=False))
+        start = next((n for n, (a, b) in pairs if a != b), min(len(gold), len(predicted))) - _BEFORE
+        if start > 0:
+            shown = [f"…{one_line(text[start:], _LONGEST_VALUE - 1)}" for text in (gold, predicted)]
+    return shown
 
 
 def _shown(value: Any, quoted: bool) -> str:
@@ -193,7 +220,7 @@ def _shown(value: Any, quoted: bool) -> str:
     if value is None:
         return "—"
     try:
-        return one_line(canonical(value) if quoted else json_text(value), 60)
+        return one_line(canonical(value) if quoted else json_text(value), _LONGEST_VALUE)
     except RecursionError:
         return "… nested too deep"
 
@@ -593,14 +620,39 @@ class Evaluation(DescribedFrames):
 
     def __repr__(self) -> str:
         """Write scores, counts and the worst fields in a few lines."""
-        worst = (f"  {_score_text(r['score']):>5} {r['path']}  {_why(r)}" for r in self.worst(5))
+        worst = (
+            f"  {_score_text(r['score']):>5} {r['path']}  {r['outcome']} ({_reason(r)})"
+            for r in self.worst(5)
+        )
         return "\n".join([self.scores_text(), *worst])
 
     def _repr_html_(self) -> str:
-        scores = {name.replace("_", " "): score for name, score in self._scores().items()}
-        lines = [self._counts_text(), *_caveats(self)]
-        title = f"Evaluation · profile {self.meta['profile']}"
-        return card(title, scores, lines, _worst_fields(self), _differing_arrays(self))
+        """Write a card: the headline with its cause, other scores, arrays and the worst fields."""
+        scores = self._scores()
+        others = " · ".join(f"{name.replace('_', ' ')} {scores[name]}" for name in _SCORES[1:])
+        floor = self.summary["null_pass_rate"]
+        null = f" · a null prediction reaches {floor:.3f}" if floor else ""
+        headline = h(
+            "div",
+            h("b", f"{self.summary['pass_rate']:.3f}", cls="xb-score"),
+            f" pass rate · {self._counts_text()}",
+            cls="xb-headline",
+        )
+        names = [self.meta.get(name) for name in ("run", "document")]
+        title = " · ".join(
+            [f"Evaluation, profile {self.meta['profile']}", *map(str, filter(None, names))]
+        )
+        lines = [*_whys(self), *_caveats(self)]
+        listed, arrays = _differing_arrays(self)
+        return card_html(
+            title,
+            headline,
+            *(h("div", coded(trimmed(line, 400))) for line in lines),
+            element("div", others + null, "xb-desc"),
+            *_worst_fields(self, listed),
+            *arrays,
+            element("div", "xb.show(ev) opens the fields, ev.fields lists all of them", "xb-desc"),
+        )
 
 
 def mismatch_frame(fields: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs import shipped_frame
 from extractbench_nb.stats import Drawing, wilson_interval
-from extractbench_nb.support.cards import card_html, table_html
+from extractbench_nb.support.cards import card_html, card_table, element
 from extractbench_nb.support.wording import one_line, plural
 
 Severity = Literal["error", "warning", "info"]
@@ -259,9 +259,9 @@ class Audit(DescribedFrames):
             for kind, numbers in counts.iterrows()
         ]
         heads = [one_line(str(domain), 40) for domain in counts.columns]
-        table = table_html(["severity", "kind"], heads, rows)
+        counted = card_table(["severity", "kind", *heads], rows, len(heads))
         note = "Some findings are false alarms. .findings lists them, Audit.kinds() the kinds."
-        return card_html(self._head(), table, f'<div class="xb-desc">{note}</div>', limit=300)
+        return card_html(self._head(), counted, element("div", note, "xb-desc"), limit=300)
 
     def _counts(self) -> pd.DataFrame:
         """Return findings by kind (rows, in the order of the kinds) and domain."""

@@ -28,11 +28,12 @@ from extractbench_nb.stats.intervals import (
 )
 from extractbench_nb.support.cards import (
     card_html,
-    document_text,
-    more_html,
+    card_table,
+    element,
+    more_block,
     more_rows,
-    table_html,
 )
+from extractbench_nb.support.nodes import Node
 from extractbench_nb.support.pandas_helpers import numbered
 from extractbench_nb.support.wording import one_line, plural
 
@@ -190,15 +191,16 @@ class Comparison(DescribedFrames):
 
     def _repr_html_(self) -> str:
         """Write scores and differences as tables; every text is escaped."""
-        notes = (f"<div>{document_text(text, 400)}</div>" for text in _sentences(self))
-        tables = []
-        for table in ("scores", "differences"):
-            texts, names = _text_table(self, table, 3)
-            cells = texts.head(_SHOWN).map(lambda text: document_text(text, 60))
+        parts: list[Node | None] = [element("div", text, limit=400) for text in _sentences(self)]
+        for name in ("scores", "differences"):
+            texts, names = _text_table(self, name, 3)
+            rows = texts.head(_SHOWN).map(lambda text: one_line(text, 60)).to_numpy().tolist()
             heads = [one_line(head, 60) for head in texts.columns]
-            tables.append(table_html(heads[:names], heads[names:], cells.to_numpy().tolist()))
-            tables.append(more_html(len(texts) - _SHOWN, table))
-        return card_html(_title(self), *notes, *tables, limit=300)
+            parts += [
+                card_table(heads, rows, len(heads) - names),
+                more_block(len(texts) - _SHOWN, name),
+            ]
+        return card_html(_title(self), *parts, limit=300)
 
 
 # --- the comparison ---------------------------------------------------------------------------

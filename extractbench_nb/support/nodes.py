@@ -112,13 +112,24 @@ def _wired(node: Node, parts: Mapping[str, str]) -> list[Any]:
 
 
 def static_html(
-    node: Node, parts: Mapping[str, Node] | None = None, *, also: Container[str] = ()
+    node: Node,
+    parts: Mapping[str, Node] | None = None,
+    *,
+    also: Container[str] = (),
+    styles: Mapping[str, str] | None = None,
 ) -> str:
     """Write a tree as HTML that needs no script: without controls, and with all parts in place.
 
-    A page of its own keeps attributes that a cell's output does without, as `also` says.
+    A page of its own keeps attributes that a cell's output does without, as `also` says. `styles`
+    are written into the elements of a tag or a class, for notebooks that drop style sheets; those
+    of a class come before those of a tag.
     """
     attributes = node.attributes
+    if styles:
+        names = (node.tag, *str(attributes.get("class", "")).split())
+        own = [styles[name] for name in reversed(names) if name in styles]
+        if own and (style := _joined([attributes.get("style", ""), *own])):
+            attributes = {**attributes, "style": style}
     if "live" in attributes or (node.tag in _CONTROLS and "keep" not in attributes):
         return ""
     part: str | None = attributes.get("part")
@@ -135,8 +146,18 @@ def static_html(
     inside = "".join(
         escape(clean(child), quote=False)
         if isinstance(child, str)
-        else static_html(child, parts, also=also)
+        else static_html(child, parts, also=also, styles=styles)
         for child in children
     )
     tag = "span" if node.tag in _CONTROLS else node.tag
     return f"<{tag}{written}>{inside}</{tag}>"
+
+
+def _joined(styles: Iterable[str]) -> str:
+    """Join declarations; the first one of a property holds."""
+    declared: dict[str, str] = {}
+    for style in styles:
+        for declaration in filter(None, style.split(";")):
+            name, _, value = declaration.partition(":")
+            declared.setdefault(name.strip(), value.strip())
+    return ";".join(f"{name}:{value}" for name, value in declared.items())

@@ -13,6 +13,9 @@ from typing import Any, TypeAlias
 import pandas as pd
 from pandas.io.formats.style import Styler
 
+from extractbench_nb.support.cards import NO_MATHS
+from extractbench_nb.support.nodes import h, static_html
+
 #: A table of texts: headings, texts by row; and by row and heading the cells in bold and in red.
 Texts: TypeAlias = tuple[
     list[str], dict[str, list[str]], set[tuple[str, str]], set[tuple[str, str]]
@@ -21,13 +24,8 @@ Texts: TypeAlias = tuple[
 #: First and last column, and the heading over them.
 Spans: TypeAlias = Sequence[tuple[int, int, str]]
 
-_BOLD, _RED = "font-weight: bold;", "color: red;"
-_LOOK: Any = [
-    {"selector": "td", "props": "white-space: nowrap; text-align: right;"},
-    {"selector": "th.col_heading", "props": "text-align: center; vertical-align: bottom;"},
-    {"selector": "th.row_heading", "props": "text-align: left; white-space: nowrap;"},
-    {"selector": "caption", "props": "caption-side: top; text-align: left; max-width: 60em;"},
-]
+_BOLD, _RED = "font-weight:bold", "color:red"
+_LEFT, _RIGHT, _MIDDLE = "text-align:left", "text-align:right", "text-align:center"
 
 
 def styled(table: Texts, name: str, *, caption: str = "", over: Spans = ()) -> PaperStyler:
@@ -39,7 +37,8 @@ def styled(table: Texts, name: str, *, caption: str = "", over: Spans = ()) -> P
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=headings)
     frame.attrs["best"] = sorted(best)  # outlives copies
     frame.attrs["caption"], frame.attrs["over"] = caption, list(over)
-    css = dict.fromkeys(best, _BOLD) | dict.fromkeys(failed, _RED)
+    frame.attrs["failed"] = sorted(failed)
+    css = dict.fromkeys(best, f"{_BOLD};") | dict.fromkeys(failed, f"{_RED};")
     marks = {row: [css.get((row, heading), "") for heading in headings] for row in rows}
     css_frame = pd.DataFrame.from_dict(marks, orient="index", columns=headings)
     if over:
@@ -49,15 +48,8 @@ def styled(table: Texts, name: str, *, caption: str = "", over: Spans = ()) -> P
         frame.columns = css_frame.columns = pd.MultiIndex.from_arrays([tops, headings])
     styler = PaperStyler(frame, uuid=f"paper-{name}", cell_ids=False)
     styler.apply(lambda _: css_frame, axis=None)
-    level = int(bool(over))
-    left: Any = [
-        {"selector": f"td.col{at}, th.level{level}.col{at}", "props": "text-align: left;"}
-        for at in _words(frame)
-    ]
-    styler.set_table_styles([*_LOOK, *left])
     if caption:
         styler.set_caption(caption)
-    _escape(styler, "html")
     return styler
 
 
@@ -65,13 +57,6 @@ def _words(frame: pd.DataFrame) -> list[int]:
     """Return the positions of the columns without a digit at the start of any cell."""
     starts = frame.map(lambda text: text[:1].isdigit() or text[:1] in "–—")
     return [position for position, any_ in enumerate(starts.any().tolist()) if not any_]
-
-
-def _escape(styler: Styler, mode: str) -> None:
-    """Set how cells, row names and headings are escaped."""
-    styler.format(escape=mode)
-    styler.format_index(escape=mode, axis=0)
-    styler.format_index(escape=mode, axis=1)
 
 
 class PaperStyler(Styler):
@@ -84,13 +69,48 @@ class PaperStyler(Styler):
         """Write the table as Markdown."""
         return str(self.to_markdown())
 
+    def to_html(self, buf: Any = None, **options: Any) -> Any:
+        """Write the table as HTML, with all styles in its elements: notebooks keep these."""
+        if buf is not None or options:
+            return Styler.to_html(self, buf, **options)
+        frame: pd.DataFrame = vars(self)["data"]
+        best, failed = set(frame.attrs["best"]), set(frame.attrs["failed"])
+        heads, left = list(frame.columns.get_level_values(-1)), _words(frame)
+        sides = [_LEFT if at in left else _RIGHT for at in range(len(heads))]
+        tops, end = [], 0
+        for first, last, text in frame.attrs["over"]:
+            tops += [h("th") for _ in range(end, first)]
+            tops.append(h("th", text, colspan=last + 1 - first, style=_MIDDLE))
+            end = last + 1
+        over = h("tr", h("th"), tops, [h("th") for _ in range(end, len(heads))]) if tops else None
+        named = [
+            h("th", head, style=side if side == _LEFT else _MIDDLE)
+            for head, side in zip(heads, sides, strict=True)
+        ]
+        body = []
+        for row, texts in zip(frame.index, frame.to_numpy(), strict=True):
+            cells = []
+            for head, text, side in zip(heads, texts, sides, strict=True):
+                marks = [_BOLD] * ((row, head) in best) + [_RED] * ((row, head) in failed)
+                cells.append(h("td", text, style=";".join([side, "white-space:nowrap", *marks])))
+            body.append(h("tr", h("th", row, style=f"{_LEFT};white-space:nowrap"), cells))
+        caption = frame.attrs["caption"]
+        look = f"caption-side:top;{_LEFT};max-width:60em"
+        about = h("caption", caption, style=look) if caption else None
+        table = h("table", about, h("thead", over, h("tr", h("th"), named)), h("tbody", body))
+        return static_html(h("div", table, cls=NO_MATHS))
+
+    def _repr_html_(self) -> str:
+        html: str = self.to_html()
+        return html
+
     def to_latex(self, buf: Any = None, **options: Any) -> Any:
         """Write the table as LaTeX, for the packages booktabs and xcolor."""
-        copied = copy.deepcopy(self)  # escaping is a state of the Styler; this one stays HTML
-        _escape(copied, "latex")
+        copied = copy.deepcopy(self)  # escaping is a state of the Styler
+        copied.format(escape="latex")
+        for axis in (0, 1):
+            copied.format_index(escape="latex", axis=axis)
         frame: pd.DataFrame = vars(self)["data"]
-        # of the look of the page only bold and red go into LaTeX
-        copied.set_table_styles([], overwrite=True)
         if frame.attrs["caption"]:
             copied.set_caption(re.sub("([_%&#$])", r"\\\1", frame.attrs["caption"]))
         sides = "".join(

@@ -16,7 +16,7 @@ class Theme(NamedTuple):
 
     #: Outcomes, in the order in which they are drawn: what passes first.
     outcomes: Mapping[str, str]
-    #: A score from 0 to 1 in steps of 0.1; the lower, the more it stands out from the page.
+    #: A score from 0 to 1 in steps of 0.1: the lower, the redder, in both themes.
     shades: tuple[str, ...]
     #: Texts, and what texts are on.
     texts: Mapping[str, str]
@@ -33,7 +33,7 @@ LIGHT = Theme(
         "judge_error": "#877d72",
     },
     shades=(
-        *("#7a1405", "#962811", "#b23a1c", "#c84a26", "#e0683f", "#eb855a"),
+        *("#a60f08", "#b02412", "#b93a1c", "#c84a26", "#e0683f", "#eb855a"),
         *("#f4a173", "#faba8f", "#fdceae", "#fee2cd", "#fff6ec"),
     ),
     texts={
@@ -47,6 +47,7 @@ LIGHT = Theme(
         "changed": "#7a3b00",
         "changed-page": "#ffe9c7",
         "on-low": "#ffffff",
+        "on-mid": "#16181c",
         "on-high": "#16181c",
     },
 )
@@ -61,8 +62,8 @@ DARK = Theme(
         "judge_error": "#a3a29a",
     },
     shades=(
-        *("#ffd9b3", "#fcbf95", "#f8a577", "#f28958", "#dc6f42", "#ba5430"),
-        *("#a23f22", "#842e19", "#62291b", "#43221a", "#241a18"),
+        *("#d62f2f", "#c32f2e", "#af2f2c", "#9d2e2a", "#8a2d28", "#782b26"),
+        *("#672823", "#552521", "#45221e", "#341e1b", "#241a18"),
     ),
     texts={
         "quiet": "#a9aeb8",
@@ -74,7 +75,8 @@ DARK = Theme(
         "bad": "#f5a27a",
         "changed": "#ffd08a",
         "changed-page": "#46320f",
-        "on-low": "#16181c",
+        "on-low": "#ffffff",
+        "on-mid": "#ffffff",
         "on-high": "#ffffff",
     },
 )
@@ -86,6 +88,9 @@ ITEMS: Mapping[str, str] = {
     "missed": "omission",
     "spurious": "hallucination",
 }
+
+#: Texts on shades below this step are `on-low`, those above it `on-high`.
+_MIDDLE = 4
 
 #: Runs, metrics and other series, at least 12 apart and with a contrast of 3 to a white page.
 SERIES = (
@@ -142,3 +147,58 @@ def ink_on(colour: str) -> str:
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]  # noqa: PLR2004 - sRGB
     light = sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
     return "#000000" if (light + 0.05) ** 2 >= 0.05 * 1.05 else "#ffffff"
+
+
+def _tint(colour: str, share: float = 0.38) -> str:
+    """Mix a colour with white."""
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 - share * (255 - part)):02x}" for part in parts)
+
+
+def _essential() -> dict[str, str]:
+    outcomes = dict(LIGHT.outcomes)
+    outcomes |= {item: outcomes[outcome] for item, outcome in ITEMS.items()}
+    shades = {
+        f"xb-s{step}": f"background-color:{shade};color:{ink_on(shade)};text-align:center"
+        for step, shade in enumerate(LIGHT.shades)
+    }
+    return {
+        "td": "text-align:left",
+        "th": "text-align:left",
+        "ul": "list-style:none",
+        "xb-num": "text-align:right",
+        "xb-absent": "text-align:center",
+        "xb-title": "font-weight:600",
+        "xb-bar": "display:inline-block;min-width:48px;height:9px",
+        "xb-part": "float:left;height:9px",
+        "xb-mark": "font-weight:700",
+        **{f"xb-{name}": f"background-color:{colour}" for name, colour in outcomes.items()},
+        **{
+            f"xb-t-{name}": f"background-color:{_tint(c)};color:#16181c"
+            for name, c in outcomes.items()
+        },
+        **shades,
+    }
+
+
+#: Styles that a static fallback has in its elements, by tag and class, because notebooks that are
+#: not trusted lose its style sheet. Colours are those of light pages.
+ESSENTIAL: Mapping[str, str] = _essential()
+
+
+def over_essential() -> str:
+    """Write the rules that set the colours of a theme over those of `ESSENTIAL`."""
+    names = [*LIGHT.outcomes, *ITEMS]
+    rules = [f".xb-part.xb-{n} {{ background-color: var(--xb-{n}) !important; }}" for n in names]
+    rules += [
+        f".xb-t-{n} {{ background-color: color-mix(in srgb, var(--xb-{n}) 38%, var(--xb-page)) "
+        "!important; color: var(--xb-ink) !important; }"
+        for n in names
+    ]
+    for step in range(len(LIGHT.shades)):
+        ink = "on-low" if step < _MIDDLE else "on-high" if step > _MIDDLE else "on-mid"
+        rules.append(
+            f".xb-s{step} {{ background-color: var(--xb-s{step}) !important; "
+            f"color: var(--xb-{ink}) !important; }}"
+        )
+    return "\n".join([*rules, ".xb-heat thead th { text-align: center !important; }"])

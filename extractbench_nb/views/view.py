@@ -24,7 +24,7 @@ from extractbench_nb.support.cards import NO_MATHS
 from extractbench_nb.support.files import write_texts
 from extractbench_nb.support.nodes import Node, h, static_html, wire
 from extractbench_nb.support.wording import trimmed
-from extractbench_nb.views.palette import DARK, LIGHT, css_variables
+from extractbench_nb.views.palette import DARK, ESSENTIAL, LIGHT, css_variables, over_essential
 from extractbench_nb.views.static import WIDGET, asset, page
 
 #: Trees that a view can send one by one: the page, and the parts in it.
@@ -258,9 +258,9 @@ class View(anywidget.AnyWidget):
         trees = self.trees()
         page, *parts = trees
         shown = self._opened[-1][1] if self._opened else self
-        text = static_html(trees[page], {name: trees[name] for name in parts})
+        text = static_html(trees[page], {name: trees[name] for name in parts}, styles=ESSENTIAL)
         sheet = style(shown, static=True)
-        title = static_html(h("p", repr(shown), cls="xb-title"))
+        title = static_html(h("p", repr(shown), cls="xb-title"), styles=ESSENTIAL)
         classes = f"xb-twin xb-theme xb-of-{shown.kind} {NO_MATHS}"
         return f'<div class="{classes}"><style>{sheet}</style>{title}{text}</div>'
 
@@ -307,5 +307,6 @@ def style(*views: View, static: bool = False) -> str:
     around = asset("theme.css", *(["static.css"] if static else []))
     own = asset("base.css", *dict.fromkeys(sheet for view in views for sheet in view.styles))
     scope, reset = (f"xb-of-{views[0].kind}", _RESET) if static else ("xb-theme", "")
-    text = f"{colours}{around}\n:is(#xb, .{scope}) {{\n{reset}{own}\n}}"
+    over = over_essential() if static else ""
+    text = f"{colours}{around}\n:is(#xb, .{scope}) {{\n{reset}{own}\n{over}\n}}"
     return "\n".join(line.strip() for line in text.splitlines())

@@ -231,15 +231,24 @@ class Lab:
         self.clients.append(client)
         return client
 
-    def open(self, cells: list[str], *, width: int = 1400, run: bool = True) -> Notebook:
-        """Open a notebook of code cells and run them all."""
-        from nbformat.v4 import new_code_cell, new_notebook
+    def open(
+        self,
+        cells: list[str],
+        *,
+        width: int = 1400,
+        run: bool = True,
+        saved: dict[int, str] | None = None,
+    ) -> Notebook:
+        """Open a notebook of code cells and run them all; some have saved outputs, of HTML."""
+        from nbformat.v4 import new_code_cell, new_notebook, new_output
         from playwright.sync_api import expect
 
         name = f"test{next(self._numbers)}"
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         last = "print('all', 'done')"
         nodes = [new_code_cell(source.strip()) for source in (*cells, last)]
+        for at, html in (saved or {}).items():
+            nodes[at].outputs = [new_output("display_data", {"text/html": html})]
         notebook = new_notebook(cells=nodes, metadata={"kernelspec": kernel})
         nbformat.write(notebook, self.folder / f"{name}.ipynb")
         if self.failure is not None:  # every other notebook would wait as long
