@@ -370,7 +370,8 @@ class EvaluationView(View):
         self._tree = SchemaTree(schema_tree(ev.schema, ev))
         self._chosen, self._limit = _NONE, 2_000
         self._boards: dict[str, Board] = {}
-        self._field, self._pair, self._whole, self._unfolded = "", None, set[int](), False
+        self._field, self._whole, self._unfolded = "", set[int](), False
+        self._pair: tuple[int | None, int | None] | None = None
         self._owners = self._fields["path"].map(outermost)
         own = pd.Series(self._fields.index, index=self._fields["path"])
         self._own = own[~own.index.duplicated()].to_dict()
@@ -613,14 +614,14 @@ class EvaluationView(View):
         active = sum(map(bool, (found.outcome, found.reason, found.metric, found.text.strip())))
         active += found.only_counted + found.only_failed
         counted = self._ev.outcome_counts()
-        counts = [(name, ui.mark(name), counted[name]) for name in MARKS if name in counted]
-        bar = ui.bar([(name, number) for name, _, number in counts])[:1]
+        chips = [(name, ui.mark(name), counted[name]) for name in MARKS if name in counted]
+        bar = ui.bar([(name, number) for name, _, number in chips])[:1]
         tools = h(
             "div",
             h(
                 "div",
                 bar,
-                ui.chips("Rows by outcome", "chip", counts, self.outcome),
+                ui.chips("Rows by outcome", "chip", chips, self.outcome),
                 cls="xb-counts",
             ),
             ui.toolbar(
@@ -660,9 +661,9 @@ class EvaluationView(View):
         """Draw what is chosen: a pair of the open array, else a row."""
         if self._pair is not None and self._open_array:
             board = self._board(self._open_array)
-            row = board.row_of(self._pair)
-            if row is not None:
-                return h("div", pair_detail(board, row, self._whole), cls="xb-detail", key="pair")
+            pair = board.row_of(self._pair)
+            if pair is not None:
+                return h("div", pair_detail(board, pair, self._whole), cls="xb-detail", key="pair")
         if self._chosen == _NONE:
             hint = (
                 "Choose a row to see both values in full; an array lists its pairs below its row."

@@ -636,14 +636,15 @@ class EvidenceView(View):
         return {name: counts[name] for name in (*OUTCOMES, "missed", "spurious") if counts[name]}
 
     def _filters(self) -> Node:
-        menus, chips = [], []
+        menus: list[Node] = []
+        chips: list[tuple[str, Node | str, int]] = []
         if len(self._leaves) > 1:
             counts = self._outcome_counts()
             failed = sum(number for name, number in counts.items() if name not in _RIGHT)
             names = {"": f"all ({len(self._rows):,})", _FAILED: f"all failures ({failed:,})"}
             names |= {name: f"{outcome_text(name)} ({n:,})" for name, n in counts.items()}
             menus.append(ui.menu("Outcome", "set:outcome", names, self.outcome))
-            chips = [(_FAILED, "all failures", failed)] if failed else []
+            chips += [(_FAILED, "all failures", failed)] if failed else []
             chips += [(name, ui.mark(name), n) for name, n in counts.items() if name not in _RIGHT]
         for side in self._leaves:
             states = Counter(_finding(row[side]) for row in self._rows)

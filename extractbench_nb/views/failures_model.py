@@ -187,7 +187,7 @@ class Coded:
         """The fields that no schema declares: keys that a prediction made up."""
         fields = self.axes["field"]
         declared = self.frame["reason"].ne("undeclared").fillna(value=True).to_numpy(dtype=bool)
-        return np.bincount(fields.codes[declared], minlength=fields.size) == 0
+        return np.asarray(np.bincount(fields.codes[declared], minlength=fields.size) == 0)
 
     def is_sparse(self) -> bool:
         """Say whether a heatmap of fields by documents would be mostly empty."""

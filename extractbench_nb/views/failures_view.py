@@ -19,7 +19,7 @@ from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.gold import Annotations
 from extractbench_nb.support.nodes import Content, Node, h
 from extractbench_nb.support.pandas_helpers import own_copy
-from extractbench_nb.support.wording import accepted_text, one_line, plural, ratio_text
+from extractbench_nb.support.wording import accepted_text, one_line, plural, ratio_text, value_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import failures_model as model
 from extractbench_nb.views.static import MARKS, score_text
@@ -88,8 +88,8 @@ def totals(
         own = places[rows.sides.codes[places] == rows.sides.names.index(name)]
         sums = model.counted(rows, own, np.zeros(len(own), dtype=np.int64), 1)
         ends.append(float(sums.mean_score[0]))
-    found = model.verdicts(rows, places, choice)
-    gained, lost = (int(found[name].sum()) for name in ("gained", "lost"))
+    marked = model.verdicts(rows, places, choice)
+    gained, lost = (int(marked[name].sum()) for name in ("gained", "lost"))
     a, b = (one_line(name, _LONGEST_LABEL) for name in choice.pair)
     said = (
         f"{ratio_text(ends[0])} {a} → {ratio_text(ends[1])} {b}: "
@@ -960,7 +960,7 @@ class FailureExplorer(model.Choice, View):
             ]
             value = records[0][1]["predicted"]
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            value = value if is_number else model.value_text(value)
+            value = value if is_number else value_text(value)
             state = str(records[0][1]["predicted_state"])
             answers.setdefault((value, state, *answer), []).append(records)
         ordered = sorted(answers.values(), key=lambda runs: _is_right(runs[0]))

@@ -475,7 +475,8 @@ class Board:
         if not found:
             return ([], []), 0
         (key, often), *_ = found.most_common(1)
-        return sides(*map(_in_words, examples[key]), _LONGEST_VALUE, _MARKED), often
+        gold, predicted = map(_in_words, examples[key])
+        return sides(gold, predicted, _LONGEST_VALUE, _MARKED), often
 
     @cached_property
     def cause(self) -> str:

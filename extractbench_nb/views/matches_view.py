@@ -12,7 +12,7 @@ import traitlets
 
 from extractbench_nb.core import Evaluation, MapItem
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.nodes import Content, Node, h
 from extractbench_nb.support.wording import fitted, plural, ratio_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import matches_model as model
@@ -615,10 +615,9 @@ def pair_detail(
 ) -> Node:
     """Draw one pair, or an item without a partner, in full: a line per field and metric."""
     shown = board.detail(row, whole)
-    scored = ("metric", "score", "outcome") if shown["scored"] else ()
+    scored = ("verdict",) if shown["scored"] else ()
     heads = [
-        h("th", name, scope="col", key=name, cls="xb-num" if name == "score" else None)
-        for name in ("field", *shown["sides"], *scored)
+        h("th", name, scope="col", key=name) for name in ("field", *shown["sides"], *scored)
     ] + [h("th", "PDF", scope="col", live=True)] * on_page
     rows = []
     for line in shown["rows"]:
@@ -661,18 +660,16 @@ def _whole_value(line: dict[str, Any], side: str) -> Node:
     return h("td", ui.segments(line[side]), rest, cls="xb-value", dir="auto")
 
 
-def _noted(content: Node | str, *notes: str, **attributes: Any) -> Node:
+def _noted(content: Content, *notes: str, **attributes: Any) -> Node:
     """Make a cell with notes below its content; an empty one is left out."""
     below = [h("div", note, cls="xb-quiet xb-value") for note in notes if note]
     return h("td", content, below, **attributes)
 
 
-def _verdict(verdict: dict[str, Any] | None) -> list[Node]:
+def _verdict(verdict: dict[str, Any] | None) -> Node:
     if verdict is None:
-        return [h("td", "not scored", cls="xb-quiet"), h("td"), h("td")]
+        return h("td", "not scored", cls="xb-quiet")
     metric = [(piece, h("wbr")) for piece in _WORDS.findall(verdict["metric"])]
-    return [
-        h("td", metric, cls="xb-word"),
-        h("td", ui.score(verdict["score"]), cls="xb-num xb-word"),
-        _noted(ui.mark(verdict["outcome"]), verdict["reason"], verdict["reasoning"], cls="xb-word"),
-    ]
+    told = h("div", metric, f" · {verdict['reason']}" if verdict["reason"] else "", cls="xb-quiet")
+    said = [ui.mark(verdict["outcome"]), " ", ui.score(verdict["score"]), told]
+    return _noted(said, verdict["reasoning"], cls="xb-word")

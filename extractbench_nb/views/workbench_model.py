@@ -145,7 +145,7 @@ def _brought(frame: pd.DataFrame) -> Verdicts | None:
         for name in ("outcome", "reason")
     ]
     return Verdicts(
-        scores.astype("Float64").to_numpy(dtype=float, na_value=np.nan),
+        np.asarray(scores.astype("Float64").fillna(np.nan), dtype=np.float64),
         passed,
         verdicts.notna().to_numpy(dtype=bool),
         texts[0],

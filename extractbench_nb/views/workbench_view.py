@@ -703,9 +703,9 @@ class Workbench(View):
             at = self._bench.curves.index(self.over)
             over = ui.menu("Curve over", "over", names, at) if len(names) > 1 else None
             self._curve_node = h("div", over, self._curve.draw())
-        at = self.selected_case
+        case = self.selected_case
         beside = [part("curve"), part("config")]
-        detail = [] if at is None else [case_detail(self._bench, at, self._limit)]
+        detail = None if case is None else case_detail(self._bench, case, self._limit)
         return {
             "page": h(
                 "div",
