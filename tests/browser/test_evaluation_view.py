@@ -69,7 +69,7 @@ def row(notebook: Notebook, path: str) -> Any:
 
 
 def status(notebook: Notebook) -> Any:
-    return notebook.output(0).get_by_role("status").first
+    return notebook.output(0).locator("#rows").get_by_role("status").first
 
 
 def opened(notebook: Notebook, cell: int = 0) -> Any:

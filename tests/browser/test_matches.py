@@ -201,6 +201,7 @@ def test_hostile_texts_stay_text(notebook: Notebook) -> None:
 def test_from_the_array_of_an_evaluation_to_its_pairs_and_back(notebook: Notebook) -> None:
     out = notebook.output(4)
     out.get_by_role("button", name="All pairs and thresholds").click()
+    expect(out.get_by_role("navigation", name="Way back")).to_be_visible()
     row(out, "2 → 2").click()
     notebook.wait_python("whole.trail[0].selected_pair", [2, 2])
     expect(detail(out)).to_be_visible()

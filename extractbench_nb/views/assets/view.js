@@ -205,16 +205,15 @@ function render({ model, el }) {
   let acted = false; // whether the reader has, since the last drawing
   let events = 0;
   let patience = 0;
-  const silence = Object.assign(document.createElement("div"), { className: "xb", hidden: true });
+  const silence = Object.assign(document.createElement("div"), { className: "xb xb-silence" });
   silence.setAttribute("role", "alert");
   silence.append(Object.assign(document.createElement("p"), { className: "xb-dead", textContent:
     "The kernel does not answer. If no cell is running, it was restarted: run this cell again." }));
-  root.before(silence);
 
   function heard() {
     if (model.get("_heard") < events) return;
     clearTimeout(patience);
-    silence.hidden = true;
+    silence.remove();
   }
   function send(name, value) {
     clearTimeout(moving);
@@ -223,11 +222,11 @@ function render({ model, el }) {
     acted = true;
     events += 1;
     clearTimeout(patience);
-    patience = setTimeout(() => { silence.hidden = false; }, PATIENCE_MILLISECONDS);
+    patience = setTimeout(() => root.append(silence), PATIENCE_MILLISECONDS);
     try {
       model.send({ do: name, value, at: events });
     } catch { // there is no connection to a kernel
-      silence.hidden = false;
+      root.append(silence);
     }
   }
   function draw() {
@@ -463,8 +462,7 @@ function render({ model, el }) {
       behind = behind.parentElement ?? behind.getRootNode().host;
     }
     const [red, green, blue] = channels[3] < 128 ? [255, 255, 255] : channels;
-    silence.className = root.className = 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "xb-theme xb-dark" : "xb-theme";
-    silence.classList.add("xb");
+    root.className = 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? "xb-theme xb-dark" : "xb-theme";
   }
   const watch = new MutationObserver(theme);
   const { body, documentElement } = el.ownerDocument;
