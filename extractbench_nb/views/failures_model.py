@@ -413,8 +413,8 @@ def filters_in_words(choice: Choice) -> list[str]:
     return [one_line(text, _LONGEST_FILTER) for is_active, text in filters if is_active]
 
 
-def kept(rows: Coded, choice: Choice) -> Numbers:
-    """Return the positions of the rows that pass the filters."""
+def kept(rows: Coded, choice: Choice, *, compared: bool = True) -> Numbers:
+    """Return the positions of the rows that pass the filters, or all but that of differences."""
     selected = np.ones(len(rows), dtype=bool) if choice.inside_arrays else rows.counted.copy()
     for axis, name in ((rows.schemas, choice.schema), (rows.axes["run"], choice.run)):
         if name is not None:
@@ -431,7 +431,7 @@ def kept(rows: Coded, choice: Choice) -> Numbers:
     places = np.flatnonzero(selected)
     if choice.failed_by_every_run:
         places = places[failed_by_every_run(rows, places)[fields.codes[places]]]
-    if choice.compare:
+    if choice.compare and compared:
         places = places[verdicts(rows, places, choice)[choice.compare][rows.keys[places]]]
     return places
 

@@ -84,6 +84,7 @@ def totals(
         found = find_causes(shown if "weight" in shown else shown.assign(weight=1.0))
         return ratio_text(found.score), ui.because(found.text) or "pass rate", f"{of} · {about}"
     ends = []
+    places = model.kept(rows, choice, compared=False)  # also of what is the same
     for name in choice.pair:
         own = places[rows.sides.codes[places] == rows.sides.names.index(name)]
         sums = model.counted(rows, own, np.zeros(len(own), dtype=np.int64), 1)

@@ -523,6 +523,7 @@ def test_two_runs_are_compared_cell_by_cell() -> None:
     assert "+1.00" in shown(view, "grid")
     view.perform("differences", True)
     assert titles(view) == ["d", "c"]
+    assert "0.500 r1 → 0.500 r2" in shown(view, "page")  # of all values
     assert listed(view) == ["$.c", "$.d"]  # without a click
     assert ran(view.code, fields=RUNS).equals(view.selection)
     view.perform("differences", False)
