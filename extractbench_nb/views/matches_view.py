@@ -311,12 +311,7 @@ class MatchesView(View):
         value = "n/a" if score is pd.NA else ratio_text(score)
         title = h("p", self.title, cls="xb-title", live=True)
         row = self._chosen
-        detail = [
-            h("div", sums_table(board, self.field), key="sums")
-            if row is None
-            else self._detail(row),
-            h("div", self._counts(), self._sliders(), cls="xb-sums", key="counts"),
-        ]
+        detail = sums_table(board, self.field) if row is None else self._detail(row)
         return {
             "page": h(
                 "div",
@@ -324,10 +319,12 @@ class MatchesView(View):
                 ui.headline(value, ui.sentence(board.cause)),
                 part("tools"),
                 ui.split(part("rows"), part("detail")),
+                part("sums"),
             ),
             "tools": self._tools(),
             "rows": self._rows(),
             "detail": h("div", detail, cls="xb-detail", key=f"{row and row.pair}"),
+            "sums": h("div", self._counts(), self._sliders(), cls="xb-sums"),
         }
 
     def _tools(self) -> Node:
