@@ -189,6 +189,12 @@ def _write_report(evaluation: Any, folder: Path) -> Path:
     return write_report(evaluation, folder)
 
 
+def _frame_html(frame: Any) -> str:
+    from extractbench_nb.views import frame_html
+
+    return frame_html(frame)
+
+
 def _write_parquet(evaluation: Any, folder: Path) -> Path:
     from extractbench_nb.runs import write_evaluation
 
@@ -201,5 +207,6 @@ register(
     table_grits=_table_grits,
     mismatch_frame=_mismatch_frame,
     write_report=_write_report,
+    frame_html=_frame_html,
     write_parquet=_write_parquet,
 )

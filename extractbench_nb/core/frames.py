@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import pandas_dtype
 
+from extractbench_nb.core.registered import registered
 from extractbench_nb.support.foreign_values import as_pandas as as_pandas  # noqa: PLC0414 - for other rooms
 
 
@@ -72,6 +73,30 @@ class FrameSpec:
         """Return the declaration itself as a frame: one row per column."""
         rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]
         return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
+
+
+class _AnyFrame(type):
+    """Takes every DataFrame for one: tests compare frames of results with plain frames."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, pd.DataFrame)
+
+
+class ShownFrame(pd.DataFrame, metaclass=_AnyFrame):
+    """A frame of a result, which a notebook shows with its texts on the left and 3 decimals.
+
+    What pandas makes of it is a plain DataFrame.
+    """
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def _repr_html_(self) -> str | None:
+        if not pd.get_option("display.notebook_repr_html"):
+            return None
+        html: str = registered("frame_html")(self)
+        return html
 
 
 class DescribedFrames:

@@ -18,8 +18,8 @@ def register(**functions: Callable[..., Any]) -> None:
     **functions : callable
         ``model_judge(model)`` gives a judge, ``model_aligner()`` an aligner, ``table_grits(gold,
         predicted, measure, variant)`` a score, ``mismatch_frame(fields)`` the frame of wrong
-        values, ``write_report(evaluation, folder)`` and ``write_parquet(evaluation, folder)`` the
-        folder.
+        values, ``frame_html(frame)`` its HTML, ``write_report(evaluation, folder)`` and
+        ``write_parquet(evaluation, folder)`` the folder.
     """
     _FUNCTIONS.update(functions)
 

@@ -39,7 +39,13 @@ from extractbench_nb.core.evaluation_frames import (
     match_rows,
     total_cost,
 )
-from extractbench_nb.core.frames import TEXT, DescribedFrames, FrameSpec, scores_of
+from extractbench_nb.core.frames import (
+    TEXT,
+    DescribedFrames,
+    FrameSpec,
+    ShownFrame,
+    scores_of,
+)
 from extractbench_nb.core.pairing import declared_share
 from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.records import ArrayRecord, Leaf, in_order
@@ -309,22 +315,22 @@ class Evaluation(DescribedFrames):
         `to_parquet` writes it to a file; pandas' own ``to_parquet`` cannot where values of several
         types are in one column.
         """
-        return self._fields.copy()
+        return ShownFrame(self._fields.copy())
 
     @property
     def arrays(self) -> pd.DataFrame:
         """One row per array that exists on either side."""
-        return self._arrays.copy()
+        return ShownFrame(self._arrays.copy())
 
     @property
     def matches(self) -> pd.DataFrame:
         """One row per gold item, plus one per spurious predicted item."""
-        return self._matches.copy()
+        return ShownFrame(self._matches.copy())
 
     @property
     def judge_calls(self) -> pd.DataFrame:
         """One row per call of a model; empty for rule-based judges."""
-        return self._judge_calls.copy()
+        return ShownFrame(self._judge_calls.copy())
 
     @property
     def summary(self) -> pd.Series:
@@ -334,12 +340,12 @@ class Evaluation(DescribedFrames):
     @property
     def warnings(self) -> pd.DataFrame:
         """One row per finding about gold, the prediction or the schema that changes no score."""
-        return self._warnings.copy()
+        return ShownFrame(self._warnings.copy())
 
     @property
     def mismatches(self) -> pd.DataFrame:
         """One row per wrong value: its path and the kind of mismatch, computed at first access."""
-        return self._mismatches.copy()
+        return ShownFrame(self._mismatches.copy())
 
     @property
     def rules(self) -> pd.DataFrame:

@@ -21,7 +21,13 @@ from extractbench_nb.core import (
     mismatch_frame,
     read_predicted,
 )
-from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, scores_of
+from extractbench_nb.core.frames import (
+    Column,
+    DescribedFrames,
+    FrameSpec,
+    ShownFrame,
+    scores_of,
+)
 from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs.inputs import Cell, Plan
@@ -307,7 +313,7 @@ class Evaluations(TextCard, DescribedFrames):
         evaluated = table["evaluated"].tolist()
         pooled = [p / n if n else None for p, n in zip(table["passed"], evaluated, strict=True)]
         cells = {name: table[name].tolist() for name in BY_RUN.names if name in table}
-        return BY_RUN.build({**cells, "pooled_pass_rate": pooled})
+        return ShownFrame(BY_RUN.build({**cells, "pooled_pass_rate": pooled}))
 
     @property
     def missing(self) -> pd.DataFrame:
@@ -428,7 +434,7 @@ class Evaluations(TextCard, DescribedFrames):
             is_stored = name != "mismatches"
             frames[name] = self._source.frame(name) if is_stored else mismatch_frame(self.fields)
         cached: pd.DataFrame = frames[name]
-        return own_copy(cached)
+        return ShownFrame(own_copy(cached))
 
     def __len__(self) -> int:
         """Count the outputs."""

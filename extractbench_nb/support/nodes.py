@@ -14,6 +14,12 @@ from typing import Any, NamedTuple, TypeAlias
 from extractbench_nb.support.wording import clean, document_json
 
 
+class Html(str):
+    """HTML that is written as it is: static HTML of this module, or a library's."""
+
+    __slots__ = ()
+
+
 class Node(NamedTuple):
     """An element: its tag, its attributes, and its children."""
 
@@ -44,7 +50,9 @@ BEHAVIOUR = frozenset(
 )
 #: Elements that do nothing without a kernel.
 _CONTROLS = frozenset({"button", "input", "select", "textarea"})
-_VOID = frozenset({"br", "hr", "img", "input", "wbr"})
+_VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
+#: Elements whose text is no HTML; it is ours, never that of a document.
+_CODE = frozenset({"script", "style"})
 #: The attributes of static HTML; roles and states are for what can be operated, except on images.
 _STATIC = frozenset(
     "class style colspan rowspan scope open src alt width height viewBox d x y x1 x2 y1 y2 cx "
@@ -144,13 +152,17 @@ def static_html(
     if node.tag in _VOID:
         return f"<{node.tag}{written}>"
     inside = "".join(
-        escape(clean(child), quote=False)
+        (str(child) if node.tag in _CODE or isinstance(child, Html) else _escaped(child))
         if isinstance(child, str)
         else static_html(child, parts, also=also, styles=styles)
         for child in children
     )
     tag = "span" if node.tag in _CONTROLS else node.tag
     return f"<{tag}{written}>{inside}</{tag}>"
+
+
+def _escaped(text: str) -> str:
+    return escape(clean(text), quote=False)
 
 
 def _joined(styles: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.support.moved import moved_names
 from extractbench_nb.views.formatting import format_frames
+from extractbench_nb.views.formatting import frame_html as frame_html
 from extractbench_nb.views.report_contents import COUNTS as COUNTS
 from extractbench_nb.views.report_contents import field_outcomes as field_outcomes
 from extractbench_nb.views.report_contents import report_content as report_content

@@ -20,11 +20,16 @@ _NAMES = frozenset(
     ("run", "run_a", "run_b", "best_run", "model", "a", "b", "document", "field", "path", "metric")
 )
 
+#: Columns that are shown first, in this order, if a frame has a path and an outcome.
+_FIRST = ("run", "document", "path", "outcome", "reason", "gold", "predicted", "score")
+
 #: A text that is a printed number, and stays on the right: 1,998, 62.5%, 0.22×, -; or is empty.
 _FIGURE = re.compile(r"[<>≤≥~]?\s?[-+−–]?[$€£]?[\d,.]*\s?[%×k]?")
 
 _ROW, _CELL = re.compile(r"<tr.*?</tr>", re.DOTALL), re.compile(r"<(t[dh])\b")
 _SIDES = {False: "text-align: right;", True: "text-align: left;"}
+
+_SMALL = 0.001
 
 #: Names up to this length stay on one line; columns with longer texts get some room.
 _ONE_LINE = 32
@@ -61,7 +66,9 @@ def format_frames(width: int | None = 46) -> None:
 
 
 def frame_html(frame: pd.DataFrame, *, width: int | None = 46) -> str:
-    """Render a frame as pandas does in a notebook, with texts on the left and names not cut.
+    """Render a frame as pandas does, with texts on the left, 3 decimals and names not cut.
+
+    Frames of fields begin with path, outcome, reason, gold, predicted and score.
 
     Parameters
     ----------
@@ -82,6 +89,9 @@ def frame_html(frame: pd.DataFrame, *, width: int | None = 46) -> str:
     >>> [line.strip() for line in html.splitlines() if "62.5%" in line]
     ['<td style="text-align: right;">62.5%</td>']
     """
+    if {"path", "outcome"} <= set(frame.columns) and frame.columns.is_unique:
+        first = [name for name in _FIRST if name in frame.columns]
+        frame = frame[[*first, *(name for name in frame.columns if name not in first)]]
     most_rows, most_columns = (
         pd.get_option(f"display.max_{side}") or None for side in ("rows", "columns")
     )
@@ -101,6 +111,7 @@ def frame_html(frame: pd.DataFrame, *, width: int | None = 46) -> str:
             notebook=True,
             border=1,
             formatters=formatters,
+            float_format=pd.get_option("display.float_format") or _decimals,
             max_rows=most_rows,
             max_cols=most_columns,
             show_dimensions=show_dimensions,
@@ -116,6 +127,11 @@ def frame_html(frame: pd.DataFrame, *, width: int | None = 46) -> str:
     head, mark, body = html.partition("<tbody>")
     head = _ROW.sub(lambda row: _styled(row[0], styles), head)
     return head + mark + _ROW.sub(lambda row: _styled(row[0], styles), body)
+
+
+def _decimals(number: float) -> str:
+    """Write a number with 3 decimals, or 2 digits if it is very small."""
+    return f"{number:.3f}" if number == 0 or abs(number) >= _SMALL else f"{number:.2g}"
 
 
 def _style(values: pd.Series[Any] | pd.Index[Any], is_text: bool, *, is_name: bool) -> str:

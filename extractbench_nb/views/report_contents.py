@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from extractbench_nb.core import REGISTRY, Evaluation, resolve_union, total_cost
+from extractbench_nb.core import REGISTRY, Evaluation, find_causes, resolve_union, total_cost
 from extractbench_nb.core.schema import MISSING, Node, Schema
 from extractbench_nb.core.values import PATH_STEP, json_type, member
 from extractbench_nb.errors import InputError
@@ -29,6 +29,8 @@ Record: TypeAlias = dict[str, Any]
 COUNTS = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
 _MEASURES = ("precision", "recall", "f1")
 _TYPES = ("string", "number", "integer", "boolean", "array")
+#: The cause of overall_score is stated if it is so much lower than pass_rate.
+_FAR = 0.1
 _BUCKETS = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
 _REASONS = {
     "gold_empty": "gold_empty_array",
@@ -72,6 +74,7 @@ def report_content(
         "overall_score": float(summary["overall_score"]),
         "overall_pass_rate": float(summary["pass_rate"]),
         "field_score": float(summary["field_score"]),
+        "causes": _causes(ev),
         "summary": {str(key): _plain(float(value)) for key, value in summary.items()},
         "arrays": arrays,
         "warnings": _records(ev.warnings[["side", "path", "kind", "message"]]),
@@ -79,6 +82,14 @@ def report_content(
         "problem": problem,
         "meta": dict(ev.meta),
     }
+
+
+def _causes(ev: Evaluation) -> list[str]:
+    """Say why the pass rate is low, and the overall score if it is another one."""
+    rate, overall = find_causes(ev), find_causes(ev, measure="overall_score")
+    is_other = rate.score - overall.score > _FAR
+    texts = [f"pass_rate {rate.text}" if rate.text else ""]
+    return [text for text in (*texts, f"overall_score {overall.text}" * is_other) if text]
 
 
 def full_path(schema_path: str | None, path: str) -> str:

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -207,7 +208,7 @@ OVERALL RESULTS
   Field Score: {field_score:.3f}{averaged}
   Pass Rate: {overall_pass_rate:.1%}
   Evaluated: {evaluated} ({outcomes[total_passed]} passed, {outcomes[total_failed]} failed)
-{notes}{arrays_text}{failed}
+{notes}{arrays_text}{failed}{causes_text}
 WHAT WENT WRONG
 ----------------------------------------
   Omissions: {summary[omissions]:.0f} (gold has a value, the extraction none)
@@ -251,6 +252,7 @@ def _summary_text(content: Record) -> str:
             "evaluated": plural(content["outcomes"]["total_evaluated"], "field"),
             "wrong_values": wrong_values(content),
             "confusion": content["outcomes"]["confusion"],
+            "causes_text": _section("CAUSES", _cause_lines(content)),
             "notes": _indented(_line(text) for pair in limits(content) for text in pair),
             "arrays_text": _section("ARRAY BREAKDOWN", _array_lines(content)),
             "failed": _section("FAILED FIELDS (first 10)", _failed(content)),
@@ -300,6 +302,11 @@ def _array_lines(content: Record) -> Iterator[str]:
         precision, recall, f1 = (_number(array[name]) for name in ("precision", "recall", "f1"))
         yield f"  P={precision} R={recall} F1={f1}"
     yield from _more(len(arrays) - len(lowest), "more arrays with better F1")
+
+
+def _cause_lines(content: Record) -> Iterator[str]:
+    for text in content["causes"]:
+        yield from map(_line, wrap(text, _WIDTH - 2))
 
 
 def _failed(content: Record) -> Iterator[str]:

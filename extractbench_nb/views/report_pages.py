@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from html import escape
 from typing import Any
 
 from extractbench_nb.core.values import canonical_unordered
-from extractbench_nb.support.nodes import Content, Node, h, static_html
-from extractbench_nb.support.wording import accepted_text, clean, cut, dollars, plural
+from extractbench_nb.support.cards import coded
+from extractbench_nb.support.nodes import Content, Node, h
+from extractbench_nb.support.wording import accepted_text, cut, dollars, plural
 from extractbench_nb.views.palette import DARK, LIGHT, css_variables
 from extractbench_nb.views.report_contents import (
     Record,
@@ -21,25 +19,8 @@ from extractbench_nb.views.report_contents import (
     wrong_values,
 )
 from extractbench_nb.views.sides import Segment, Sides, alone, beside, compared
-from extractbench_nb.views.static import asset
+from extractbench_nb.views.static import asset, page
 
-#: Attributes of a page that views in a notebook do without.
-_KEPT = frozenset(
-    "id href tabindex role aria-label aria-labelledby aria-hidden datetime data-label".split()
-)
-_HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-style-src 'sha256-{policy}'; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-"""
 _OUTCOMES = {
     "correct": ("Correct", "the values agree"),
     "both_absent": ("Both absent", "neither side has a value"),
@@ -64,7 +45,7 @@ _LONGEST_PATH, _LONGEST_WHY, _LONGEST_MESSAGE = 200, 560, 300
 _IN_ITEM = 160
 _MOST_ITEMS, _MOST_ITEMS_IN_ALL, _MOST_KEYS = 20, 400, 8
 _MOST_ARRAYS, _OPEN_ARRAYS = 60, 3
-_SHOWN_FAILED, _MOST_FAILED = 25, 200
+_MOST_FIELDS = 1_000
 _MOST_PATHS, _MOST_WARNINGS, _MOST_ROWS = 100, 25, 500
 
 
@@ -79,8 +60,7 @@ def _e(kind: str, *children: Content, **attributes: Any) -> Node:
 
 def _page(content: Record, meta: Record, kind: str, sections: Sequence[Node | None]) -> str:
     """Write a page with the style of reports, which is the only one that it may have."""
-    style, name, time = _style(), content["output_name"], content["timestamp"]
-    policy = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    name, time = content["output_name"], content["timestamp"]
     shown = [section for section in sections if section is not None]
     anchors = [section.attributes.get("aria-labelledby") for section in shown]
     links = [h("a", a.replace("-", " ").capitalize(), href=f"#{a}") for a in anchors if a]
@@ -89,8 +69,7 @@ def _page(content: Record, meta: Record, kind: str, sections: Sequence[Node | No
         h("span", "judge ", h("b", meta["judge"])),
         h("span", h("time", time[:16].replace("T", " "), datetime=time)),
     ]
-    body = h(
-        "body",
+    body = [
         _e("a.skip", "Skip to the results", href="#main"),
         _e(
             "header.top",
@@ -98,15 +77,13 @@ def _page(content: Record, meta: Record, kind: str, sections: Sequence[Node | No
             h("nav", links, aria_label="Sections"),
         ),
         h("main", shown, id="main", tabindex="-1"),
-    )
-    title = f"{escape(clean(name))} · {kind.lower()}"
-    head = _HEAD.format(policy=policy, title=title, style=style)
-    return f"{head}{static_html(body, also=_KEPT)}\n</html>\n"
+    ]
+    return page(f"{cut(name, 80)} · {kind.lower()}", _style(), *body)
 
 
 @cache
 def _style() -> str:
-    style = asset("report.css")
+    style = asset("report.css", "page.css")
     for name, theme in (("light", LIGHT), ("dark", DARK)):
         style = style.replace(f"/* {name} */", css_variables(theme))
     return style
@@ -197,7 +174,7 @@ def evaluation_page(content: Record) -> str:
         ),
         _scores(content),
         _outcomes(content),
-        _failed_fields(content, anchors),
+        _fields(content, anchors),
         _arrays(arrays, anchors) if arrays else None,
         _breakdowns(content),
         _coverage(content),
@@ -209,30 +186,29 @@ def evaluation_page(content: Record) -> str:
 
 
 def _scores(content: Record) -> Node:
+    """Write the headline with its cause, and the other scores beside it."""
     outcomes, rate = content["outcomes"], content["overall_pass_rate"]
     evaluated, passed = outcomes["total_evaluated"], outcomes["total_passed"]
     weighted = bool(evaluated) and abs(passed / evaluated - rate) >= 1e-9  # noqa: PLR2004
-    overall, field = content["overall_score"], content["field_score"]
-    passes = f"Share of the fields whose score passes{', by their weights' * weighted}."
-    scores = {
-        "Overall score": (f"{overall:.3f}", overall, "Mean score; an array weighs its gold items."),
-        "Field score": (f"{field:.3f}", field, "Mean score; every field weighs the same."),
-        "Pass rate": (f"{rate:.1%}", rate, passes),
+    passes = f"{passed:,} of {plural(evaluated, 'field')} pass{', by their weights' * weighted}."
+    others = {
+        "Overall score": (content["overall_score"], "Mean score; an array weighs its gold items."),
+        "Field score": (content["field_score"], "Mean score; every field weighs the same."),
     }
-
-    def card(title: str, number: Content, bar: Node, line: str) -> Node:
-        return _e("div.card", h("h2", title), _e("p.number", number), bar, _e("p.line", line))
-
-    def meter(share: float) -> Node:
-        track = _e("rect.track", width="100%", height="100%")
-        fill = _e("rect.fill", width=f"{100 * share:.3f}%", height="100%")
-        return _e("svg.meter", track, fill, aria_hidden="true")
-
-    fields = [str(evaluated), h("small", " field" if evaluated == 1 else " fields")]
-    counts = f"{passed} passed, {outcomes['total_failed']} failed."
-    cards = [card(title, text, meter(share), line) for title, (text, share, line) in scores.items()]
-    cards.append(card("Evaluated", fields, _bar("meter", "o", _counts(content)), counts))
-    return _e("section.cards", cards, aria_label="Scores")
+    causes = [_e("p.cause", coded(cut(text, _LONGEST_WHY))) for text in content["causes"]]
+    headline = _e(
+        "div.card headline",
+        h("h2", "Pass rate"),
+        _e("p.number", f"{rate:.1%}"),
+        _bar("meter", "o", _counts(content)),
+        _e("p.line", passes),
+        causes,
+    )
+    cards = [
+        _e("div.card other", h("h2", title), _e("p.number", f"{share:.3f}"), _e("p.line", line))
+        for title, (share, line) in others.items()
+    ]
+    return _e("section.cards", headline, cards, aria_label="Scores")
 
 
 def _counts(content: Record) -> list[tuple[str, int]]:
@@ -261,21 +237,32 @@ def _outcomes(content: Record) -> Node:
     return _section("Fields by outcome", bar, _e("ul.legend", legend))
 
 
-def _failed_fields(content: Record, anchors: dict[str, str]) -> Node:
+def _fields(content: Record, anchors: dict[str, str]) -> Node:
+    """List the fields that fail, and folded those that pass."""
     rows = content["field_outcomes"]
-    failed = [row for row in rows if not row["passed"]]
-    if not failed:
-        text = "Every field passes." if rows else "No field is scored: the scores say nothing."
-        return _section("Failed fields", _e("p.quiet", text), count=0)
-    cells = [_field_cells(row, anchors) for row in failed[:_MOST_FAILED]]
-    shown, rest = cells[:_SHOWN_FAILED], cells[_SHOWN_FAILED:]
-    more = None
-    if rest:
-        table = _table(_FIELD_COLUMNS, rest, "More failed fields")
-        hidden = _more(len(failed) - _MOST_FAILED, "fields.csv")
-        more = _folded("details", "More failed fields", len(failed) - len(shown), table, hidden)
-    table = _table(_FIELD_COLUMNS, shown, "Failed fields")
-    return _section("Failed fields", table, more, count=len(failed))
+    groups: dict[bool, list[Record]] = {False: [], True: []}
+    for row in rows:
+        groups[bool(row["passed"])].append(row)
+    failed, passed = (
+        [_field_cells(row, anchors) for row in groups[kind][:_MOST_FIELDS]]
+        for kind in (False, True)
+    )
+    text = "Every field passes." if rows else "No field is scored: the scores say nothing."
+    return _section(
+        "Failed fields",
+        _table(_FIELD_COLUMNS, failed, "Failed fields") if failed else _e("p.quiet", text),
+        _more(len(groups[False]) - _MOST_FIELDS, "fields.csv"),
+        _folded(
+            "details",
+            "Fields that pass",
+            len(groups[True]),
+            _table(_FIELD_COLUMNS, passed, "Fields that pass"),
+            _more(len(groups[True]) - _MOST_FIELDS, "fields.csv"),
+        )
+        if passed
+        else None,
+        count=len(groups[False]),
+    )
 
 
 def _field_cells(row: Record, anchors: dict[str, str]) -> list[Content]:

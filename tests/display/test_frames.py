@@ -55,7 +55,7 @@ def test_only_names_are_whole_where_a_width_is_given() -> None:
     (index, run, gold, score) = cells(frame, width=20)[1]
     assert [index[0], run[0]] == [long, long]
     assert gold[0] == "a very long text a …"
-    assert score[0] == "0.123456"
+    assert score[0] == "0.123"
     assert cells(frame, width=None)[1][2][0] == long
 
 
@@ -119,3 +119,18 @@ def test_a_notebook_shows_frames_so_after_it_was_asked(monkeypatch: pytest.Monke
     xb.views.format_frames()
     assert 'left; min-width: 14em;">' + "r" * 70 in render(frame)
     assert "text-align: left" not in (frame._repr_html_() or "")
+
+
+def test_frames_of_results_are_shown_for_reading_and_stay_frames() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "string"}}}
+    ev = xb.evaluate(schema, {"a": 1, "b": "x"}, {"a": 2, "b": "x"})
+    fields = ev.fields
+    heads = re.findall(r"<th[^>]*>([a-z_]+)</th>", fields._repr_html_())
+    assert heads[:6] == ["path", "outcome", "reason", "gold", "predicted", "score"]
+    assert ">0.000<" in fields._repr_html_()
+    assert list(fields) == list(xb.core.Evaluation.spec("fields").names)
+    assert type(fields.head(1)) is type(fields[["path"]]) is type(fields.copy()) is pd.DataFrame
+    pd.testing.assert_frame_equal(fields.copy(), fields)
+    pd.testing.assert_frame_equal(fields, fields.copy())
+    with pd.option_context("display.notebook_repr_html", False):
+        assert fields._repr_html_() is None

@@ -107,7 +107,9 @@ def test_points_and_intervals_are_where_the_numbers_are(of: str, by: Any) -> Non
     ends = np.concatenate([c.get_segments() for c in ax.collections[: len(ax.lines)]])
     np.testing.assert_allclose(ends[:, :, 1], known[["low", "high"]].astype(float) * 100)
     left_out = len(tried()) - known["attempts"].sum()
-    title = "Validity by length" + (f"; {left_out} without a length left out" if left_out else "")
+    title = "Share of valid outputs by length" + (
+        f"; {left_out} without a length left out" if left_out else ""
+    )
     assert ax.get_title(loc="left") == title
     if not isinstance(by, list):
         assert legend(ax) == ([] if by is None else ["run 0", "run 1", "run 2"])

@@ -76,7 +76,8 @@ def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
     Returns
     -------
     tuple of matplotlib.axes.Axes
-        `n` Axes, row by row; the last row may have fewer. Their figure is ``axes[0].figure``.
+        `n` Axes, row by row; if the last row has fewer, they are wider. Their figure is
+        ``axes[0].figure``.
 
     Raises
     ------
@@ -101,8 +102,16 @@ def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
 
     columns = min(columns, n)
     rows = -(-n // columns)
+    last = n - columns * (rows - 1)
     figure = new_figure(_GRID_WIDTH, height * rows)
-    return tuple(figure.add_subplot(rows, columns, place + 1) for place in range(n))
+    places = figure.add_gridspec(rows, columns * last)
+    axes = []
+    for number in range(n):
+        row, column = divmod(number, columns)
+        width = columns if row == rows - 1 else last
+        spec = places[row, column * width : (column + 1) * width]
+        axes.append(figure.add_subplot(spec))
+    return tuple(axes)
 
 
 def words(text: object, longest: int = _LONGEST) -> str:

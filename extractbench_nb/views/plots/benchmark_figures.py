@@ -146,7 +146,7 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ratios.tick_params(length=0, labelsize=9)
     ratios.spines["right"].set_visible(False)
     ratios.set_ylabel("PDF tokens / gold tokens", fontsize=9)
-    drawing.legend_above(ax, "What there is to read, and to write")
+    drawing.legend_above(ax, "Tokens of PDF text and gold JSON")
     return ax
 
 
@@ -201,7 +201,7 @@ def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         colour, marker = PALETTE[i % len(PALETTE)], _MARKERS[i % len(_MARKERS)]
         style: dict[str, Any] = {"color": colour, "marker": marker, "alpha": 0.85, "linewidth": 0}
         ax.scatter(x, y, s=42, label=name, **style)
-    title = "Every document"
+    title = "Tokens of gold by tokens of the PDF, per document"
     if len(rows):
         both = rows[["pdf_tokens", "gold_tokens"]].to_numpy(dtype=float)
         ends = np.array([both.min() / 1.5, both.max() * 1.5])

@@ -216,7 +216,7 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     ax = drawing.new_axes(ax, 1.2 + 0.3 * len(labels))
     drawing.heat_of_shares(ax, passed, rows, lambda n, of: f"{n:.0f}/{of:.0f}")
     x_label = "run; passed rows of those in which gold has a value"
-    drawing.titled(ax, f"The {len(labels)} hardest fields", x=x_label)
+    drawing.titled(ax, f"Pass rate of the {len(labels)} hardest fields", x=x_label)
     return ax
 
 
@@ -283,8 +283,9 @@ def differences(
     ax.set_yticks(places, pairs, fontsize=8.5)
     ax.set_ylim(len(bars) - 0.5, -0.5)
     interval = f"{100 * comparison.drawing.confidence:g}% interval"
-    about = f"difference in {words(display_name(name))} (mean over documents, {interval})"
-    drawing.titled(ax, "Filled: more than noise (Holm)", x=about, grid="x")
+    about = f"mean over documents, {interval}; filled: more than noise (Holm)"
+    title = f"Difference in {words(display_name(name))} between runs"
+    drawing.titled(ax, title, x=about, grid="x")
     return ax
 
 
@@ -387,7 +388,7 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     >>> attempts = xb.read_outputs(ds.runs, ds)
     >>> ax = xb.plots.validity(xb.stats.validity_by_length(attempts, ds))
     >>> ax.get_title(loc="left"), ax.get_xlabel()
-    ('Validity by length', 'GPT-2 tokens of gold')
+    ('Share of valid outputs by length', 'GPT-2 tokens of gold')
     """
     rows = drawing.checked(frame, LENGTH_COLUMNS.names, "frame")
     measures = rows["measure"].unique().tolist()
@@ -406,7 +407,7 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         own = rows[groups.numbers == number].astype(dict.fromkeys(_DRAWN, "float64"))
         _draw_group(ax, own, number, len(group_names), name)
     more = f"; {left_out:,} without a length left out" if left_out else ""
-    drawing.titled(ax, f"Validity by length{more}")
+    drawing.titled(ax, f"Share of valid outputs by length{more}")
     if groups.names:
         drawing.legend_above(ax, ax.get_title(loc="left"))
     return ax
@@ -635,5 +636,5 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     x = f"x: probability of keeping {_WHAT.get(mode, words(mode))}"
     y = f"mean score of {rows['tables'].max():,} tables"
     drawing.titled(ax, x=x, y=y, grid="y")
-    drawing.legend_above(ax, f"{words(mode)} kept; grey: 2s/(1+s) for a share s")
+    drawing.legend_above(ax, f"Score by {words(mode)} kept; grey: 2s/(1+s) for a share s")
     return ax
