@@ -386,7 +386,7 @@ def test_the_twin_of_a_long_list_has_the_failures_and_counts_the_rest(
     assert "$.k900" in text
     assert "… 970 more rows; best.fields has them all" in text
     assert "… 701 more nodes" in text
-    assert len(html) < 150_000
+    assert len(html) < 180_000  # colours are in the elements, for pages without style sheets
 
 
 @pytest.mark.parametrize("attack", HOSTILE)
