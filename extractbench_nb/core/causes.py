@@ -174,7 +174,7 @@ class _Nodes:
         loss = self.gains / np.where(totals > 0, totals, 1.0)[self.output]
         losses = {key: float(loss[some].sum()) for key, some in groups.items()}
         branch = _branch(losses)
-        inside = {key: cost for key, cost in losses.items() if _is_below(key[0], branch)}
+        inside = {key: cost for key, cost in losses.items() if _is_below(key[0], branch)} or losses
         ranked = sorted(inside, key=lambda key: -round(inside[key], 9))
         of = Counter(fields)
         causes = []

@@ -113,6 +113,62 @@ def toolbar(*controls: Content) -> Node:
     return h("div", *controls, cls="xb-controls", live=True)
 
 
+def filters(active: int, *controls: Content, label: str = "Filters") -> Node:
+    """Fold controls behind one button, which says how many of them are set."""
+    said = f"{label} · {active}" if active else label
+    summary = h("summary", said, cls="xb-button")
+    return h("details", summary, toolbar(*controls), cls="xb-filters", live=True)
+
+
+def chips(
+    label: str, do: str, counts: Iterable[tuple[Any, Content, int]], chosen: Any = None
+) -> Node | None:
+    """Make a row of counts that filter when they are clicked; nothing where there are none."""
+    drawn = [
+        h(
+            "button",
+            content,
+            h("b", f" {number:,}", cls="xb-num"),
+            type="button",
+            do=do,
+            send=value,
+            item=True,
+            keep=True,
+            cls="xb-chip",
+            key=at,
+            aria_pressed="true" if value == chosen else "false",
+        )
+        for at, (value, content, number) in enumerate(counts)
+    ]
+    return (
+        h("div", drawn, cls="xb-chips", keys="list", role="group", aria_label=label)
+        if drawn
+        else None
+    )
+
+
+def because(text: str) -> list[Child]:
+    """Write a sentence of a cause without the score that it begins with; names are code."""
+    return sentence(text.partition(" ")[2])
+
+
+def sentence(text: str) -> list[Child]:
+    """Write a sentence in which names are between backticks."""
+    parts = text.split("`")
+    return [h("code", part, key=at) if at % 2 else part for at, part in enumerate(parts) if part]
+
+
+def headline(value: str, *said: Content) -> Node:
+    """Write the number that a view is about, and what causes it."""
+    return h("p", h("b", value, cls="xb-big"), " ", *said, cls="xb-headline", role="status")
+
+
+def split(listing: Content, detail: Content) -> Node:
+    """Lay a list on the left, and what is chosen in it on the right, or below in a narrow page."""
+    left, right = h("div", listing, cls="xb-left"), h("div", detail, cls="xb-right")
+    return h("div", h("div", left, right, cls="xb-panes"), cls="xb-split")
+
+
 # --- pages ----------------------------------------------------------------------------------------
 
 

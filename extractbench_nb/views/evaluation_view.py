@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core import OUTCOMES, Evaluation
+from extractbench_nb.core import OUTCOMES, Evaluation, find_causes
 from extractbench_nb.errors import ExtractBenchError, nearest
 from extractbench_nb.gold import DECISIONS, Annotations
 from extractbench_nb.support.nodes import Node, h
@@ -26,6 +27,8 @@ from extractbench_nb.support.wording import (
     value_text,
 )
 from extractbench_nb.views import controls as ui
+from extractbench_nb.views.matches_model import Board, ordered
+from extractbench_nb.views.matches_view import field_chips, pair_detail, pairs, sums_table
 from extractbench_nb.views.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.views.sides import MOST, Segment, excerpts, whole
 from extractbench_nb.views.static import MARKS, outcome_text, score_text
@@ -85,9 +88,12 @@ def narrowed(fields: pd.DataFrame, filters: Filters, name: str = "ev") -> tuple[
     if order is not None:
         column, end = order
         at_end: Any = end
+        if filters.sort == "failures":  # of those that count first
+            rows = rows.sort_values("counted", ascending=False, kind="stable")
+            sorting = '.sort_values("counted", ascending=False, kind="stable")'
         rows = rows.sort_values(column, kind="stable", na_position=at_end)
         at_first = ', na_position="first"' if end == "first" else ""
-        sorting = f'.sort_values("{column}", kind="stable"{at_first})'
+        sorting += f'.sort_values("{column}", kind="stable"{at_first})'
     by_label = f".loc[{rows.index.tolist()}]"
     return rows, ui.selection_code(f"{name}.fields", terms, by_label, sorting)
 
@@ -131,6 +137,8 @@ _AROUND = 40
 #: Reasons that would contradict their outcome, in words that do not.
 _REASONS = {("correct", "items_differ"): "some items differ, the array passes"}
 _NONE = -1
+#: Pairs under the row of their array.
+_MOST_PAIRS = 25
 
 
 def why_empty(filters: Filters, in_all: int) -> str:
@@ -163,12 +171,8 @@ def head(ev: Evaluation) -> Node:
     """Draw scores, counts of counted rows, notes, and warnings: equal ones once, with a number."""
     summary, counted = ev.summary, ev.outcome_counts()
     evaluated = int(summary["evaluated"])
-    scores = [
-        h("span", f"{name.replace('_', ' ')} ", h("b", score, cls="xb-num"), " · ")
-        for name in _SCORES
-        for score in [ratio_text(summary[name]) if evaluated else "n/a"]
-    ]
-    passes = f"{summary['passed']:,.0f} of {evaluated:,} counted fields pass"
+    texts = {name: ratio_text(summary[name]) if evaluated else "n/a" for name in _SCORES}
+    passes = f"pass rate: {summary['passed']:,.0f} of {evaluated:,} counted fields pass"
     rows = sum(counted.values())
     if rows > evaluated:
         passes += f" ({rows:,} rows, one per metric)"
@@ -177,14 +181,13 @@ def head(ev: Evaluation) -> Node:
         passes += f"; {plural(inside, 'row')} not counted"
     if len(set(ev.fields.loc[ev.fields["counted"], "weight"])) > 1:
         passes += "; the scores are weighted by field"
-    counts = [(name, counted[name]) for name in MARKS if name in counted]
-    words = [h("li", ui.mark(name), f" {number:,}") for name, number in counts]
+    others = [f"{name.replace('_', ' ')} {texts[name]}" for name in _SCORES[1:]]
     problem, predicted = ev.inputs.problem, ev.inputs.predicted
     text = predicted if isinstance(predicted, str) else ""
     return h(
         "div",
-        h("p", scores, passes),
-        h("div", ui.bar(counts)[:1], h("ul", words, cls="xb-legend"), cls="xb-counts"),
+        ui.headline(texts["pass_rate"], ui.because(find_causes(ev).text), h("br"), f"{passes}."),
+        h("p", " · ".join(others), cls="xb-quiet"),
         h(
             "div",
             h("b", f"The prediction is not JSON: {one_line(problem, _LONGEST_LINE)}"),
@@ -198,6 +201,22 @@ def head(ev: Evaluation) -> Node:
         _warnings(ev.warnings),
         cls="xb-head",
     )
+
+
+#: The path of the outermost array that a path is in; a step of a map is in quotes.
+_IN_ARRAY = re.compile(r"((?:[^\['\"]|\[['\"](?:[^'\"\\]|\\.)*['\"]\])*?)\[\+?\d+\]", re.DOTALL)
+
+
+def outermost(path: str) -> str:
+    """Return the path of the outermost array that a path is in; empty for none.
+
+    Examples
+    --------
+    >>> [outermost(path) for path in ("$.a[3].b[0]", "$.m['x[1]'].c", "$.title")]
+    ['$.a', '', '']
+    """
+    found = _IN_ARRAY.match(path)
+    return found[1] if found else ""
 
 
 def _notes(summary: pd.Series) -> list[str]:
@@ -320,7 +339,7 @@ class EvaluationView(View):
     """
 
     kind = "evaluation"
-    styles = ("tree.css", "evaluation.css")
+    styles = ("tree.css", "pairs.css", "evaluation.css")
     settable = frozenset({*_CONDITIONS, "page"})
     selected_path = traitlets.Unicode("")
     selected_row = traitlets.Unicode("")
@@ -350,8 +369,15 @@ class EvaluationView(View):
         self._not_saved = ""
         self._tree = SchemaTree(schema_tree(ev.schema, ev))
         self._chosen, self._limit = _NONE, 2_000
+        self._boards: dict[str, Board] = {}
+        self._field, self._whole, self._unfolded = "", set[int](), False
+        self._pair: tuple[int | None, int | None] | None = None
+        self._owners = self._fields["path"].map(outermost)
+        own = pd.Series(self._fields.index, index=self._fields["path"])
+        self._own = own[~own.index.duplicated()].to_dict()
         self._filters = Filters()
         self._rows, self._code = narrowed(self._fields, self._filters, name)
+        self._listed = self._fold()
         self._head = head(ev)
         wrong = ev.warnings.query("side == 'predicted' and kind == 'type'")["path"]
         self._replaced = tuple(path + step for path in wrong for step in ".[")
@@ -393,7 +419,7 @@ class EvaluationView(View):
 
     @traitlets.validate("page")
     def _existing_page(self, proposal: Any) -> int:
-        return ui.page_of(len(self._rows), proposal["value"], PER_PAGE).number
+        return ui.page_of(len(self._listed), proposal["value"], PER_PAGE).number
 
     # --- what changes ---------------------------------------------------------------------------
 
@@ -405,6 +431,7 @@ class EvaluationView(View):
         self._filters = filters
         with self.changing():
             self._rows, self._code = narrowed(self._fields, filters, self._variable)
+            self._listed = self._fold()
             if self._chosen not in self._rows.index:
                 self._choose(_NONE)
             self._turn_to(self._chosen)
@@ -419,6 +446,7 @@ class EvaluationView(View):
     def _choose(self, label: int) -> None:
         with self.changing():
             self._chosen, self._limit = label, 2_000
+            self._field, self._pair, self._whole, self._unfolded = "", None, set(), False
             if label != _NONE and label not in self._rows.index:
                 self.clear()
             self.selected_row = self._path_of(label)
@@ -429,7 +457,37 @@ class EvaluationView(View):
         return "" if label == _NONE else str(self._fields["path"][label])
 
     def _turn_to(self, label: int) -> None:
-        self.page = 0 if label == _NONE else self._rows.index.tolist().index(label) // PER_PAGE
+        shown = self._shown_in(label)
+        self.page = self._listed.index(shown) // PER_PAGE if shown in self._listed else 0
+
+    def _fold(self) -> list[int]:
+        """Return the labels of the listed rows: those in an array are under its own row.
+
+        They are listed themselves if the array has no row, or rows were asked for by what they are.
+        """
+        labels: list[int] = self._rows.index.tolist()
+        found = self._filters
+        if found.outcome or found.reason or found.metric or found.text.strip():
+            return labels
+        there = set(labels)
+        own = (self._own.get(owner, _NONE) for owner in self._owners[labels])
+        return list(
+            dict.fromkeys(
+                array if array in there else label for array, label in zip(own, labels, strict=True)
+            )
+        )
+
+    def _shown_in(self, label: int) -> int:
+        """Return the listed row that a row is, or that it is under."""
+        if label == _NONE or label in self._listed:
+            return label
+        own: int = self._own.get(self._owners[label], _NONE)
+        return own if own in self._listed else label
+
+    def _board(self, path: str) -> Board:
+        if path not in self._boards:
+            self._boards = {path: Board(self._ev, path)}
+        return self._boards[path]
 
     def clear(self) -> None:
         """Remove all filters, the chosen node too."""
@@ -458,9 +516,39 @@ class EvaluationView(View):
         """Close the open row."""
         self._choose(_NONE)
 
-    def do_whole(self, _: Any) -> None:
-        """Show more of the values of the chosen row."""
+    def do_whole(self, at: Any) -> None:
+        """Show more of the values of the chosen row, or of a line of the chosen pair."""
+        if self._pair is not None and type(at) is int:
+            self._whole.add(at)
         self._limit = MOST
+
+    def do_chip(self, outcome: Any) -> None:
+        """List the rows of one outcome only, or all again."""
+        if outcome in OUTCOMES:
+            self.outcome = "" if outcome == self.outcome else outcome
+
+    @property
+    def _open_array(self) -> str:
+        """The path of the array whose pairs are listed under its row."""
+        shown = self._shown_in(self._chosen)
+        path = "" if shown == _NONE else str(self._fields["path"][shown])
+        return path if path in self._items else ""
+
+    def do_field_chip(self, field: Any) -> None:
+        """List the pairs of the open array that fail in one field, or all again."""
+        self._field = field if isinstance(field, str) and field != self._field else ""
+
+    def do_unfold(self, _: Any) -> None:
+        """List the matched pairs of the open array too, or fold them again."""
+        self._unfolded = not self._unfolded
+
+    def do_pair(self, pair: Any) -> None:
+        """Show a pair of the open array beside the list."""
+        if self._open_array and isinstance(pair, list):
+            there = [row.pair for row in self._board(self._open_array).rows]
+            found = tuple(pair)
+            self._pair = found if found in there and found != self._pair else None
+            self._whole = set()
 
     def do_matches(self, path: Any) -> None:
         """Open the matches of an array."""
@@ -477,11 +565,10 @@ class EvaluationView(View):
 
             row = self._fields.loc[label]
             side = "predicted" if row["predicted_state"] == "present" else "gold"
-            view = EvidenceView(None, self._pdf, self._ev, side=side)
             path = row["predicted_path"] if side == "predicted" else row["path"]
-            if isinstance(path, str) and path in set(view.values["path"]):
-                view.selected_path = path
-            elif isinstance(path, str):
+            path = path if isinstance(path, str) else ""
+            view = EvidenceView(None, self._pdf, self._ev, side=side, path=path)
+            if not view.selected_path:
                 view.text = path  # an array or object: the values in it
             self.open_view(view, "PDF")
 
@@ -522,17 +609,34 @@ class EvaluationView(View):
                 (name, f"{trimmed(name, _LONGEST_NAME)} ({counts[name]:,})") for name in counts
             ]
         outcomes = {"": "all"} | {name: outcome_text(name) for name in OUTCOMES}
-        tools = ui.toolbar(
-            ui.menu("Outcome", "set:outcome", outcomes, self.outcome),
-            ui.menu("Reason", "set:reason", dict(texts["reason"]), self.reason),
-            ui.menu("Metric", "set:metric", dict(texts["metric"]), self.metric),
-            ui.menu(
-                "Order", "set:sort", {name: words for name, (words, _) in ORDERS.items()}, self.sort
+        orders = {name: words for name, (words, _) in ORDERS.items()}
+        found = self._filters
+        active = sum(map(bool, (found.outcome, found.reason, found.metric, found.text.strip())))
+        active += found.only_counted + found.only_failed
+        counted = self._ev.outcome_counts()
+        chips = [(name, ui.mark(name), counted[name]) for name in MARKS if name in counted]
+        bar = ui.bar([(name, number) for name, _, number in chips])[:1]
+        tools = h(
+            "div",
+            h(
+                "div",
+                bar,
+                ui.chips("Rows by outcome", "chip", chips, self.outcome),
+                cls="xb-counts",
             ),
-            ui.search("Find path or value", "set:text", self.text, "path or value", "rows"),
-            ui.check("counted only", "set:only_counted", self.only_counted),
-            ui.check("not passed only", "set:only_failed", self.only_failed),
-            ui.button("Clear filters", "clear"),
+            ui.toolbar(
+                ui.filters(
+                    active,
+                    ui.search("Find path or value", "set:text", self.text, "path or value", "rows"),
+                    ui.menu("Outcome", "set:outcome", outcomes, self.outcome),
+                    ui.menu("Reason", "set:reason", dict(texts["reason"]), self.reason),
+                    ui.menu("Metric", "set:metric", dict(texts["metric"]), self.metric),
+                    ui.menu("Order", "set:sort", orders, self.sort),
+                    ui.check("counted only", "set:only_counted", self.only_counted),
+                    ui.check("not passed only", "set:only_failed", self.only_failed),
+                ),
+                ui.button("Clear filters", "clear") if active or found.node else None,
+            ),
         )
         meta = self._ev.meta
         about = f"profile {meta['profile']} · judge {one_line(str(meta['judge']), _LONGEST_NAME)}"
@@ -544,28 +648,45 @@ class EvaluationView(View):
             part("tree"),
             open=True,
         )
-        body = h("div", tree, part("rows"), cls="xb-beside")
+        body = h("div", tree, ui.split(part("rows"), part("detail")), cls="xb-beside")
         return {
             "page": h("div", title, self._head, part("tools"), body),
             "tools": tools,
             "tree": self._tree.draw(self.selected_path),
             "rows": self._list(),
+            "detail": self._beside(),
         }
 
+    def _beside(self) -> Node:
+        """Draw what is chosen: a pair of the open array, else a row."""
+        if self._pair is not None and self._open_array:
+            board = self._board(self._open_array)
+            pair = board.row_of(self._pair)
+            if pair is not None:
+                return h("div", pair_detail(board, pair, self._whole), cls="xb-detail", key="pair")
+        if self._chosen == _NONE:
+            hint = (
+                "Choose a row to see both values in full; an array lists its pairs below its row."
+            )
+            return h("p", hint, cls="xb-quiet", live=True)
+        (row,) = self._fields.loc[[self._chosen]].itertuples()
+        return self._detail(row)
+
     def _list(self) -> Node:
-        cut = ui.page_of(len(self._rows), self.page, PER_PAGE)
+        cut = ui.page_of(len(self._listed), self.page, PER_PAGE)
         words = filters_text(self._filters)
-        shown = f"{cut.total:,} of {plural(len(self._fields), 'row')}" + (
-            f": {words}" if words else ""
-        )
+        total, folded = len(self._rows), len(self._rows) - len(self._listed)
+        shown = f"{total:,} of {plural(len(self._fields), 'row')}"
+        shown += f", {folded:,} of them under their arrays" if folded else ""
+        shown += f": {words}" if words else ""
         body: list[Node] = []
-        for at, row in enumerate(cut.of(self._rows).itertuples()):
-            chosen = row.Index == self._chosen
+        opened = self._shown_in(self._chosen)
+        for at, row in enumerate(self._fields.loc[cut.of(self._listed)].itertuples()):
+            chosen = row.Index == opened
             body.append(self._row(row, chosen=chosen, live=at >= _STATIC_ROWS and not chosen))
-            if chosen:
-                body.append(
-                    h("tr", h("td", self._detail(row), colspan=5), key=f"detail {row.Index}")
-                )
+            if chosen and row.path in self._items:
+                inside = h("td", self._pairs(row.path), colspan=5)
+                body.append(h("tr", inside, key=f"pairs {row.Index}", cls="xb-inside"))
         heads = [
             h("th", name, scope="col", cls="xb-num" if name == "score" else None)
             for name in ("outcome", "path", "gold", "predicted", "score")
@@ -584,6 +705,36 @@ class EvaluationView(View):
             ui.more(rest, f"rows; {self._variable}.fields has them all", static=True),
             ui.code(self._code, self._variable),
             id="rows",
+        )
+
+    def _pairs(self, path: str) -> Node:
+        """Draw the pairs of an array under its row: those that differ, and why."""
+        board = self._board(path)
+        rows = [
+            row
+            for row in ordered(board.rows, "failing")
+            if not self._field or self._field in board.failing(row)
+        ]
+        others = rows if self._unfolded else [row for row in rows if row.status != "matched"]
+        folded = len(rows) - len(others)
+        path_in = self._fields["path"].get(self._chosen, "")
+        chosen = next((row for row in others if row.pair == self._pair), None)
+        if chosen is None and path_in.startswith(f"{path}["):
+            chosen = next((row for row in others if board.holds(row, path_in)), None)
+        listed = others[:_MOST_PAIRS]
+        if chosen is not None and chosen not in listed:
+            listed = [chosen, *listed[:-1]]
+        fold = f"{folded:,} matched ▸" if folded else "Fold matched ▾" if self._unfolded else ""
+        return h(
+            "div",
+            h("p", ui.sentence(board.cause)),
+            field_chips(board, "field_chip", self._field),
+            pairs(board, listed, chosen, self.text) if listed else None,
+            ui.more(len(others) - len(listed), "pairs"),
+            ui.toolbar(
+                ui.button(fold, "unfold") if fold else None,
+                ui.button("All pairs and thresholds", "matches", path),
+            ),
         )
 
     def _row(self, row: Any, *, chosen: bool, live: bool) -> Node:
@@ -664,10 +815,12 @@ class EvaluationView(View):
         return h(
             "div",
             h("p", about, cls="xb-quiet") if about else None,
-            ui.whole_sides(sides, self.text),
+            # the pairs of an array are under its row: two boxes of JSON would say less
+            ui.whole_sides(sides, self.text) if not items else sums_table(self._board(row.path)),
             ui.toolbar(
-                ui.button("Show all", "whole") if hidden and self._limit < MOST else None,
-                ui.button("Show matches", "matches", row.path) if items else None,
+                ui.button("Show all", "whole", 0)
+                if hidden and not items and self._limit < MOST
+                else None,
                 ui.button("Show on the page", "page", row.Index) if self._pdf is not None else None,
                 ui.copy("Copy code", code),
             ),

@@ -19,7 +19,7 @@ from extractbench_nb.gold import CORRECTIONS
 from extractbench_nb.pdf import PageImage, find_evidence, ground_values, render_page
 from extractbench_nb.runs import Dataset
 from extractbench_nb.support.nodes import Child, Node, h
-from extractbench_nb.support.wording import accepted_text, one_line, plural, value_text
+from extractbench_nb.support.wording import accepted_text, one_line, plural, ratio_text, value_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.evidence_edits import (
     GoldPlace,
@@ -33,8 +33,8 @@ from extractbench_nb.views.static import outcome_text, score_text
 from extractbench_nb.views.view import View, known, part
 
 FOUND, NOT_FOUND, NOT_SOUGHT, ABSENT = "found", "not_found", "not_sought", "missing"
-#: What is said of a value; what is not sought is null, a boolean, or has no letter or digit.
-LABELS = {FOUND: "found", NOT_FOUND: "not found", NOT_SOUGHT: "not sought", ABSENT: "missing"}
+#: What is said of a value; what is not searched is null, a boolean, or has no letter or digit.
+LABELS = {FOUND: "found", NOT_FOUND: "not found", NOT_SOUGHT: "not searched", ABSENT: "missing"}
 _SIGNS = {FOUND: "●", NOT_FOUND: "○", NOT_SOUGHT: "·", ABSENT: ""}
 #: Below this score, chance would find the value as well.
 _TELLING = 0.5
@@ -44,7 +44,7 @@ _LEGEND = (
     (_SIGNS[FOUND], f"found, score {_TELLING:.2f} or more"),
     (_BY_CHANCE, "found, but common enough to be there by chance"),
     (_SIGNS[NOT_FOUND], "not found in the PDF"),
-    (_SIGNS[NOT_SOUGHT], "not sought: null, true, false, or without letter or digit"),
+    (_SIGNS[NOT_SOUGHT], "not searched: null, true, false, or without letter or digit"),
     ("page · score", "of the best match; score, 0 to 1: lower if a chance match is likely"),
 )
 _LONGEST = 160
@@ -308,6 +308,7 @@ class EvidenceView(View):
         *,
         side: str = "predicted",
         editable: bool = False,
+        path: str | None = None,
     ) -> None:
         if side not in ("predicted", "gold"):
             raise InputError(f"side={side!r}; expected 'predicted' or 'gold'")
@@ -332,6 +333,11 @@ class EvidenceView(View):
         self._evidence, self._places, self._at = pd.DataFrame(), list[Place](), -1
         self._pictures: dict[tuple[int, float], tuple[PageImage | None, Node]] = {}
         self._pages = find_evidence(ds, document, "").attrs["pages"]
+        self._changes = 1  # nothing is drawn before the first value is chosen
+        self.side = self._first_side
+        first = self._first_found() if path is None else (self.side, path)
+        if first is not None and first in self._row_of:
+            self.side, self.selected_path = first
         super().__init__()
 
     # --- what Python sees -------------------------------------------------------------------
@@ -574,10 +580,16 @@ class EvidenceView(View):
 
     def draw(self) -> dict[str, Node]:
         """Draw the list, the page, and its picture, which is sent by itself."""
-        title = h("p", repr(self), cls="xb-title", live=True)
-        body = h("div", part("values"), h("div", part("edits"), part("sheet")), cls="xb-beside")
+        name = self._document if isinstance(self._document, str) else self._document.name
+        title = h("p", f"Evidence · {one_line(name)}", cls="xb-title", live=True)
         return {
-            "page": h("div", title, part("filters"), body),
+            "page": h(
+                "div",
+                title,
+                self._headline(),
+                part("filters"),
+                ui.split(part("values"), [part("sheet"), self._correcting()]),
+            ),
             "filters": self._filters(),
             "values": self._list(),
             "sheet": self._sheet(),
@@ -585,28 +597,34 @@ class EvidenceView(View):
             "edits": self._editor(),
         }
 
-    def to_html(self) -> str:
-        """Write the static twin; without a chosen value, the first failing one that was found."""
-        first = self._first_found()
-        is_used = self.selected_path or self.sought is not None or len(self.edits)
-        if is_used or first is None:
-            return super().to_html()
-        twin = EvidenceView(self._ds, self._document, self._subject, side=first[0])
-        with twin.changing():
-            for name in ("zoom", "text", "outcome", "gold_finding", "predicted_finding"):
-                setattr(twin, name, getattr(self, name))
-            twin.side, twin.selected_path = first
-        html = twin.to_html()
-        twin.close()
-        return html
+    def _headline(self) -> Node:
+        """Say how many values of the chosen side are printed in the PDF."""
+        counts = Counter(_finding(row[self.side]) for row in self._rows)
+        found, sought = counts[FOUND], counts[FOUND] + counts[NOT_FOUND]
+        share = ratio_text(found / sought) if sought else "n/a"
+        others = f"; {counts[NOT_SOUGHT]:,} not searched" if counts[NOT_SOUGHT] else ""
+        said = f"of the {self.side} values are in the PDF: {found:,} of {sought:,}{others}."
+        return ui.headline(share, said)
+
+    def _correcting(self) -> Node | None:
+        if self._edits is None:
+            return None
+        made = f" · {len(self._edits.rows)}" if self._edits.rows else ""
+        summary = h("summary", f"Correct gold…{made}", live=True)
+        return h("details", summary, part("edits"), cls="xb-filters")
 
     def _first_found(self) -> tuple[str, str] | None:
         """Return side and path of the first listed value that was found, failing rows first."""
         rows = [self._rows[at] for at in self._kept()]
-        for row in sorted(rows, key=lambda row: row["outcome"] in _RIGHT):
-            for side in dict.fromkeys((self.side, *self._leaves)):
-                if _finding(row[side]) == FOUND:
-                    return side, row[side]["path"]
+        failing = [row for row in rows if row["outcome"] not in _RIGHT]
+        sides = dict.fromkeys((self.side, *self._leaves))
+        for group in (failing, rows):
+            found = [
+                (side, row[side]) for side in sides for row in group if _finding(row[side]) == FOUND
+            ]
+            telling = [one for one in found if (one[1]["score"] or 0) >= _TELLING]
+            for side, value in telling or found:
+                return side, value["path"]
         return None
 
     def _kept(self) -> list[int]:
@@ -618,13 +636,16 @@ class EvidenceView(View):
         return {name: counts[name] for name in (*OUTCOMES, "missed", "spurious") if counts[name]}
 
     def _filters(self) -> Node:
-        menus = []
+        menus: list[Node] = []
+        chips: list[tuple[str, Node | str, int]] = []
         if len(self._leaves) > 1:
             counts = self._outcome_counts()
             failed = sum(number for name, number in counts.items() if name not in _RIGHT)
             names = {"": f"all ({len(self._rows):,})", _FAILED: f"all failures ({failed:,})"}
             names |= {name: f"{outcome_text(name)} ({n:,})" for name, n in counts.items()}
             menus.append(ui.menu("Outcome", "set:outcome", names, self.outcome))
+            chips += [(_FAILED, "all failures", failed)] if failed else []
+            chips += [(name, ui.mark(name), n) for name, n in counts.items() if name not in _RIGHT]
         for side in self._leaves:
             states = Counter(_finding(row[side]) for row in self._rows)
             names = {"": "all"} | {
@@ -638,7 +659,25 @@ class EvidenceView(View):
             )
         hint = "filter by path or value"
         box = ui.search("Filter the list", "set:text", self.text, hint, "values")
-        return ui.toolbar(box, menus, ui.button("Clear filters", "clear"))
+        findings = [getattr(self, f"{side}_finding") for side in self._leaves]
+        active = sum(map(bool, (self.text.strip(), self.outcome, *findings)))
+        typed = "" if self.selected_path or self.sought is None else _text(self.sought)
+        search = ui.search("Search the PDF", "sought", typed, "search the PDF for any text")
+        return h(
+            "div",
+            ui.chips("Values by outcome", "chip", chips, self.outcome) if chips else None,
+            ui.toolbar(
+                ui.filters(active, box, menus),
+                ui.button("Clear filters", "clear") if active else None,
+                search,
+            ),
+            cls="xb-filter-line",
+        )
+
+    def do_chip(self, outcome: Any) -> None:
+        """List the values of one outcome only, or all again."""
+        if outcome == _FAILED or outcome in self._outcome_counts():
+            self.outcome = "" if outcome == self.outcome else outcome
 
     def _list(self) -> Node:
         kept = self._kept()
@@ -677,7 +716,15 @@ class EvidenceView(View):
             if kept
             else h("p", none, cls="xb-empty"),
             h("p", around, static=True) if written < len(kept) else None,
-            h("ul", [h("li", h("b", sign), f" {text}") for sign, text in _LEGEND], cls="xb-legend"),
+            h(
+                "details",
+                h("summary", "Signs"),
+                h(
+                    "ul",
+                    [h("li", h("b", sign), f" {text}") for sign, text in _LEGEND],
+                    cls="xb-legend",
+                ),
+            ),
         )
 
     def _row(self, number: int, place: int, *, live: bool) -> Node:
@@ -755,7 +802,6 @@ class EvidenceView(View):
 
     def _sheet(self) -> Node:
         chosen = self._places[self._at] if self._at >= 0 else None
-        typed = "" if self.selected_path or self.sought is None else _text(self.sought)
         share, scale = ZOOMS[self.zoom][1:]
         picture, drawn = self._picture(self.page, scale)
         shape, here = "width:100%", []
@@ -781,7 +827,6 @@ class EvidenceView(View):
         zooms = {name: words for name, (words, *_) in ZOOMS.items()}
         return h(
             "div",
-            ui.toolbar(ui.search("Search the PDF", "sought", typed, "search the PDF for any text")),
             self._said(chosen),
             ui.toolbar(
                 _turner("place", "place", self._at + 1, len(self._places)),

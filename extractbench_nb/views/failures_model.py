@@ -92,12 +92,16 @@ class Nodes(NamedTuple):
     passed: Marked
 
 
+#: Documents a field, and the share of cells with rows, below which a heatmap is mostly empty.
+_DENSE, _FILLED = 1.5, 0.5
+
+
 class Coded:
     """The rows of a source as arrays, for fast counts; a row without a verdict scores 0."""
 
     def __init__(self, source: object) -> None:
         self.source = as_pandas(source)
-        self.given = gather(source, "fields")
+        self.given, self.versions = _read(self.source)
         refuse_missing(self.given, _NEEDED)
         chosen_rows(self.given, counted=False)
         frame = self.frame = _with_kinds(self.given)
@@ -109,6 +113,9 @@ class Coded:
             "document": documents,
             "run": _axis(frame, "run"),
         }
+        #: What is compared: versions, whose runs are paired, or runs.
+        self.compared = "version" if self.versions else "run"
+        self.sides = _axis(frame, "version") if self.versions else self.axes["run"]
         self.score = frame["score"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64)
         passed = frame["passed"].astype("boolean").fillna(value=False)
         self.passed = passed.to_numpy(dtype=bool)
@@ -124,9 +131,12 @@ class Coded:
 
     @cached_property
     def outputs(self) -> Outputs:
-        """The outputs: one per run and document."""
+        """The outputs: one per version, run and document."""
         runs, documents = self.axes["run"], self.axes["document"]
-        codes = _renumbered(runs.codes * documents.size + documents.codes)
+        of = runs.codes * documents.size + documents.codes
+        if self.versions:
+            of = of * self.sides.size + self.sides.codes
+        codes = _renumbered(of)
         firsts = _first_rows(codes)
         invalid = np.bincount(codes[self.invalid], minlength=len(firsts)) > 0
         return Outputs(codes, firsts, invalid)
@@ -161,14 +171,29 @@ class Coded:
 
     @cached_property
     def keys(self) -> Numbers:
-        """The number of each row's document and path: what several runs have a value of."""
-        return self._by_path(self.axes["document"].codes)
+        """The number of each row's document and path: what the compared sides have a value of."""
+        runs, documents = self.axes["run"], self.axes["document"].codes
+        return self._by_path(documents * runs.size + runs.codes if self.versions else documents)
 
     @cached_property
     def columns(self) -> dict[str, Axis]:
         """The columns of `fields` whose values can be asked for, and the axes, by name."""
         asked = {name: _axis(self.frame, name) for name in ASKED}
-        return {**asked, **self.axes, "schema": self.schemas, "domain": self.domains}
+        more = {"schema": self.schemas, "domain": self.domains, self.compared: self.sides}
+        return {**asked, **self.axes, **more}
+
+    @cached_property
+    def invented(self) -> Marked:
+        """The fields that no schema declares: keys that a prediction made up."""
+        fields = self.axes["field"]
+        declared = self.frame["reason"].ne("undeclared").fillna(value=True).to_numpy(dtype=bool)
+        return np.asarray(np.bincount(fields.codes[declared], minlength=fields.size) == 0)
+
+    def is_sparse(self) -> bool:
+        """Say whether a heatmap of fields by documents would be mostly empty."""
+        fields, documents = self.axes["field"], self.axes["document"]
+        pairs = np.unique(fields.codes * documents.size + documents.codes)
+        return len(pairs) < min(_DENSE * fields.size, _FILLED * fields.size * documents.size)
 
     @cached_property
     def texts(self) -> list[str]:
@@ -177,19 +202,30 @@ class Coded:
         return ["\n".join(_written(c) for c in row if c is not None).lower() for row in cells]
 
     @cached_property
-    def arrays(self) -> dict[tuple[str, str, str], list[int]]:
-        """Items matched, differing, missed and spurious, by run, document and path of an array."""
-        try:
-            frame = None if isinstance(self.source, pd.DataFrame) else gather(self.source, "arrays")
-        except InputError:
-            frame = None
-        if frame is None:
-            return {}
-        frame = frame[frame["matched"].notna()]
-        absent = [NOT_GIVEN] * len(frame)
-        ids = (frame[name].astype(str) if name in frame else absent for name in ("run", "document"))
-        keys = zip(*ids, frame["path"], strict=True)
-        return dict(zip(keys, frame[list(ITEMS)].to_numpy(dtype=int).tolist(), strict=True))
+    def arrays(self) -> dict[tuple[str, ...], list[int]]:
+        """Items matched, differing, missed and spurious, by version, run, document and path."""
+        found: dict[tuple[str, ...], list[int]] = {}
+        sources = self.source.items() if self.versions else [("", self.source)]
+        for version, source in sources:
+            try:
+                arrays = None if isinstance(source, pd.DataFrame) else gather(source, "arrays")
+            except InputError:
+                arrays = None
+            if arrays is None:
+                continue
+            arrays = arrays[arrays["matched"].notna()]
+            ids = arrays.reindex(columns=["run", "document", "path"]).fillna(NOT_GIVEN)
+            counts = arrays[list(ITEMS)].to_numpy(dtype=int).tolist()
+            for key, numbers in zip(ids.itertuples(index=False), counts, strict=True):
+                found[str(version), *map(str, key)] = numbers
+        return found
+
+    def output(self, at: int) -> tuple[str, str, str]:
+        """Return version, run and document of a row."""
+        axes = self.axes["run"], self.axes["document"]
+        version = self.sides.names[self.sides.codes[at]] if self.versions else ""
+        run, document = (axis.names[axis.codes[at]] for axis in axes)
+        return version, run, document
 
     @cached_property
     def places(self) -> dict[str, dict[str, int]]:
@@ -198,6 +234,21 @@ class Coded:
             name: {item: code for code, item in enumerate(axis.names)}
             for name, axis in self.axes.items()
         }
+
+
+def _read(source: object) -> tuple[pd.DataFrame, bool]:
+    """Return the rows, and whether they are of versions that each have several runs."""
+    if isinstance(source, Mapping):
+        frames = {
+            str(key): as_pandas(getattr(part, "fields", part)) for key, part in source.items()
+        }
+        found = [frame for frame in frames.values() if isinstance(frame, pd.DataFrame)]
+        paired = all("run" in frame.columns for frame in found) and len(found) == len(frames)
+        if paired and any(len(frame["run"].unique()) > 1 for frame in found):
+            names = np.repeat([*frames], [len(frame) for frame in found])
+            rows = gather([*source.values()], "fields")
+            return rows.assign(version=pd.array(names, dtype=TEXT)), True
+    return gather(source, "fields"), False
 
 
 def _with_kinds(frame: pd.DataFrame) -> pd.DataFrame:
@@ -288,11 +339,18 @@ ORDERS: Final = {
 }
 
 
-#: Which paths are listed by what runs make of them, and its words on the page.
-COMPARISONS: Final = {"": "all", "disagree": "runs disagree", "all_wrong": "all runs wrong"}
+#: Which paths are shown by what runs make of them, and its words on the page.
+COMPARISONS: Final = {
+    "": "all",
+    "disagree": "differences only",
+    "gained": "gained: wrong in A, right in B",
+    "lost": "lost: right in A, wrong in B",
+    "all_wrong": "wrong in every run",
+}
 #: What one column of the failure modes can be about, and its words on the page.
 MODES: Final = {
     "run": "run",
+    "version": "version",
     "mismatch": "kind of mismatch",
     "field": "field",
     "document": "document",
@@ -325,10 +383,20 @@ class Choice(traitlets.HasTraits):
     among = traitlets.Tuple()
     text = traitlets.Unicode("")
     failures_only = traitlets.Bool(False)
+    a = traitlets.Unicode(None, allow_none=True)
+    b = traitlets.Unicode(None, allow_none=True)
     compare = traitlets.Unicode("")
-    wrong_in = traitlets.Unicode(None, allow_none=True)
-    right_in = traitlets.Unicode(None, allow_none=True)
     modes_by = traitlets.Unicode("run")
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """The two runs or versions that are compared."""
+        return None if self.a is None or self.b is None else (self.a, self.b)
+
+    @property
+    def only(self) -> list[str]:
+        """The runs or versions that are shown; empty for all."""
+        return list(dict.fromkeys(name for name in (self.a, self.b) if name is not None))
 
 
 def filters_in_words(choice: Choice) -> list[str]:
@@ -336,6 +404,8 @@ def filters_in_words(choice: Choice) -> list[str]:
     filters = [
         (choice.schema is not None, f"schema {choice.schema}"),
         (choice.run is not None, f"run {choice.run}"),
+        (len(choice.only) == 1, " ".join(choice.only)),
+        (bool(choice.compare), COMPARISONS[choice.compare]),
         (bool(choice.find.strip()), f"fields with {choice.find.strip()!r} in their name"),
         (choice.failed_by_every_run, "fields failed by every run"),
         (choice.valid_only, "without invalid outputs"),
@@ -343,12 +413,14 @@ def filters_in_words(choice: Choice) -> list[str]:
     return [one_line(text, _LONGEST_FILTER) for is_active, text in filters if is_active]
 
 
-def kept(rows: Coded, choice: Choice) -> Numbers:
-    """Return the positions of the rows that pass the filters."""
+def kept(rows: Coded, choice: Choice, *, compared: bool = True) -> Numbers:
+    """Return the positions of the rows that pass the filters, or all but that of differences."""
     selected = np.ones(len(rows), dtype=bool) if choice.inside_arrays else rows.counted.copy()
     for axis, name in ((rows.schemas, choice.schema), (rows.axes["run"], choice.run)):
         if name is not None:
             selected &= axis.codes == (axis.names.index(name) if name in axis.names else -1)
+    if choice.only:
+        selected &= np.isin(rows.sides.codes, [rows.sides.names.index(n) for n in choice.only])
     if choice.valid_only:
         selected &= ~rows.invalid
     fields = rows.axes["field"]
@@ -359,7 +431,28 @@ def kept(rows: Coded, choice: Choice) -> Numbers:
     places = np.flatnonzero(selected)
     if choice.failed_by_every_run:
         places = places[failed_by_every_run(rows, places)[fields.codes[places]]]
+    if choice.compare and compared:
+        places = places[verdicts(rows, places, choice)[choice.compare][rows.keys[places]]]
     return places
+
+
+def verdicts(rows: Coded, places: Numbers, choice: Choice) -> dict[str, Marked]:
+    """Mark the paths of each of `COMPARISONS`, by `Coded.keys`."""
+    sides = rows.sides
+    keys = rows.keys.max(initial=-1) + 1
+    pairs = rows.keys[places] * sides.size + sides.codes[places]
+    there = np.bincount(pairs, minlength=keys * sides.size).reshape(keys, sides.size)
+    passes = np.bincount(pairs[rows.passed[places]], minlength=keys * sides.size)
+    right = (there > 0) & (passes.reshape(there.shape) == there)
+    wrong = (there > 0) & ~right
+    found = {
+        "disagree": right.any(axis=1) & wrong.any(axis=1),
+        "all_wrong": wrong.any(axis=1) & ~right.any(axis=1),
+    }
+    if choice.pair is None:  # without two sides, nothing is gained or lost
+        return found | dict.fromkeys(("gained", "lost"), np.zeros(keys, dtype=bool))
+    a, b = (sides.names.index(name) for name in choice.pair)
+    return found | {"gained": wrong[:, a] & right[:, b], "lost": right[:, a] & wrong[:, b]}
 
 
 def failed_by_every_run(rows: Coded, places: Numbers) -> Marked:
@@ -382,8 +475,8 @@ def within(rows: Coded, places: Numbers, choice: Choice, block: tuple[Numbers, N
     return places
 
 
-def listed(rows: Coded, kept: Numbers, places: Numbers, choice: Choice) -> Numbers:
-    """Return those of `places` that the filters of the values leave; runs are those of `kept`."""
+def listed(rows: Coded, places: Numbers, choice: Choice) -> Numbers:
+    """Return those of `places` that the filters of the values leave."""
     asked = [(name, getattr(choice, name)) for name in ASKED]
     for name, wanted in [*asked, *([choice.among] if choice.among else [])]:
         if wanted:
@@ -395,39 +488,16 @@ def listed(rows: Coded, kept: Numbers, places: Numbers, choice: Choice) -> Numbe
     text = choice.text.strip().lower()
     if text:
         places = places[[text in rows.texts[at] for at in places]]
-    if choice.compare or choice.wrong_in is not None or choice.right_in is not None:
-        places = places[_compared(rows, kept, choice)[rows.keys[places]]]
     return places
 
 
-def _compared(rows: Coded, kept: Numbers, choice: Choice) -> Marked:
-    """Mark the paths that some runs get right and others not, as is asked for."""
-    runs = rows.axes["run"]
-    keys = rows.keys.max(initial=-1) + 1
-    pairs = rows.keys[kept] * runs.size + runs.codes[kept]
-    there = np.bincount(pairs, minlength=keys * runs.size).reshape(keys, runs.size)
-    passes = np.bincount(pairs[rows.passed[kept]], minlength=keys * runs.size)
-    right = (there > 0) & (passes.reshape(there.shape) == there)
-    wrong = (there > 0) & ~right
-    fitting = {
-        "": np.ones(keys, dtype=bool),
-        "disagree": right.any(axis=1) & wrong.any(axis=1),
-        "all_wrong": wrong.any(axis=1) & ~right.any(axis=1),
-    }[choice.compare]
-    for run, verdict in ((choice.wrong_in, wrong), (choice.right_in, right)):
-        if run is not None:
-            fitting = fitting & verdict[:, runs.names.index(run)]
-    return np.asarray(fitting)
-
-
-def ordered_keys(rows: Coded, kept: Numbers, places: Numbers) -> Numbers:
-    """Return the keys of `places`, those with the most failures first."""
+def ordered_keys(rows: Coded, places: Numbers) -> Numbers:
+    """Return the keys of `places`, those with the most failures first, invented values last."""
     keys, firsts = np.unique(rows.keys[places], return_index=True)
     size = rows.keys.max(initial=-1) + 1
-    own, every = (
-        np.bincount(rows.keys[at[~rows.passed[at]]], minlength=size)[keys] for at in (places, kept)
-    )
-    return np.asarray(keys[np.lexsort((firsts, -every, -own))])
+    failures = np.bincount(rows.keys[places[~rows.passed[places]]], minlength=size)[keys]
+    made_up = rows.invented[rows.axes["field"].codes[places[firsts]]] & (failures > 0)
+    return np.asarray(keys[np.lexsort((firsts, -failures, made_up))])
 
 
 class Modes(NamedTuple):
@@ -443,7 +513,7 @@ class Modes(NamedTuple):
     more_columns: int
 
 
-def modes(rows: Coded, places: Numbers, by: str, most: tuple[int, int] = (14, 6)) -> Modes:
+def modes(rows: Coded, places: Numbers, by: str, most: tuple[int, int] = (14, 12)) -> Modes:
     """Count the rows that do not pass; the first column has all of them."""
     failing = places[~rows.passed[places]]
     reasons, metrics, axis = (rows.columns[name] for name in ("reason", "metric", by))
@@ -499,6 +569,29 @@ def counted(rows: Coded, places: Numbers, groups: Numbers, size: int) -> Sums:
         mean(nodes.score[places]),
         mean(nodes.passed[places].astype(np.float64)),
     )
+
+
+def measured(
+    rows: Coded, places: Numbers, groups: Numbers, size: int, choice: Choice, *axes: str
+) -> Sums:
+    """Sum rows by group; the means of two sides that are compared are B's less A's.
+
+    They are plain means if what is compared is one of the `axes` that groups are of.
+    """
+    sums = counted(rows, places, groups, size)
+    if choice.pair is None or rows.compared in axes:
+        return sums
+    ends = []
+    for name in choice.pair:
+        own = rows.sides.codes[places] == rows.sides.names.index(name)
+        ends.append(counted(rows, places[own], groups[own], size))
+    a, b = ends
+    both = (a.rows > 0) & (b.rows > 0)
+    score, rate = (
+        np.where(both, end_b - end_a, np.nan)
+        for end_a, end_b in ((a.mean_score, b.mean_score), (a.pass_rate, b.pass_rate))
+    )
+    return sums._replace(mean_score=score, pass_rate=rate)
 
 
 def rounded(values: Reals | float) -> Reals:
@@ -559,9 +652,12 @@ def _side(
     name = choice.rows if down else choice.columns
     most = ROWS_A_PAGE if down else COLUMNS_A_PAGE
     axis = rows.axes[name]
-    sums = counted(rows, places, axis.codes[places], axis.size)
+    sums = measured(rows, places, axis.codes[places], axis.size, choice, name)
     order = choice.row_order if down else choice.column_order
-    ranks = _ranks(axis.names, sums, order, choice.measure)
+    last = rows.invented if name == "field" else None
+    if choice.pair is not None and name != rows.compared:  # losses, gains, then what is the same
+        last = np.asarray((sums.mean_score == 0) & (sums.pass_rate == 0))
+    ranks = _ranks(axis.names, sums, order, choice.measure, last)
     items = np.flatnonzero(np.bincount(axis.codes[present], minlength=axis.size))
     codes = items[np.argsort(ranks[items])]
     page = page_of(len(codes), number, most)
@@ -572,7 +668,8 @@ def _side(
     return Side(tuple(lines), codes, page, most, known)
 
 
-def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
+def _ranks(names: list[str], sums: Sums, order: str, measure: str, last: Marked | None) -> Numbers:
+    """Return the place of each item; of the worst, those marked as `last` come last."""
     size = len(names)
     if order == "document":
         return np.arange(size)
@@ -580,7 +677,8 @@ def _ranks(names: list[str], sums: Sums, order: str, measure: str) -> Numbers:
         items = np.array(sorted(range(size), key=lambda code: (names[code].casefold(), code)), int)
     else:
         value = sums.mean_score if measure == "score" else sums.pass_rate
-        items = np.lexsort((np.arange(size), -sums.rows, sums.pass_rate, value))
+        keys: tuple[Any, ...] = (np.arange(size), -sums.rows, sums.pass_rate, value)
+        items = np.lexsort(keys if last is None else (*keys, last))
     ranks = np.empty(size, dtype=np.int64)
     ranks[items] = np.arange(size)
     return ranks
@@ -654,13 +752,16 @@ def grid(rows: Coded, places: Numbers, choice: Choice, pages: tuple[int, int] = 
         present = present[on_page[down][axis.codes[present]] >= 0]
     height, width = len(found[True].lines), len(found[False].lines)
     at, across = (on_page[down][axes[down].codes[present]] for down in (True, False))
-    cells = _cells(rows, present, at * width + across, height * width)
+    cells = _cells(rows, present, at * width + across, height * width, choice)
     table = tuple(tuple(cells[n * width : (n + 1) * width]) for n in range(height))
     return Grid(found[True], found[False], table)
 
 
-def _cells(rows: Coded, places: Numbers, groups: Numbers, size: int) -> list[Cell | None]:
-    sums, kinds = counted(rows, places, groups, size), len(OUTCOMES)
+def _cells(
+    rows: Coded, places: Numbers, groups: Numbers, size: int, choice: Choice
+) -> list[Cell | None]:
+    sums = measured(rows, places, groups, size, choice, choice.rows, choice.columns)
+    kinds = len(OUTCOMES)
     outcomes = np.bincount(groups * kinds + rows.outcome[places], minlength=size * kinds)
     order = [OUTCOMES.index(name) for name in _GRAVEST_FIRST]
     by_gravity = outcomes.reshape(size, kinds)[:, order]
@@ -711,10 +812,15 @@ def value_sides(row: Mapping[str, Any], *, long: bool) -> tuple[list[Segment], l
     return *beside(row["gold"], row["predicted"], states, limit=limit), longest <= room
 
 
-def evaluation_of(source: Any, run: str, document: str) -> Evaluation | TableComparison | None:
+def evaluation_of(
+    source: Any, run: str, document: str, version: str = ""
+) -> Evaluation | TableComparison | None:
     """Find or rebuild the result for one output in what `gather` reads; None without one."""
     if isinstance(source, Evaluation):
         return source
+    if isinstance(source, Mapping) and version:
+        named = {str(key): value for key, value in source.items()}
+        return evaluation_of(named.get(version), run, document)
     if isinstance(source, Mapping):
         named = {str(key): value for key, value in source.items()}
         inner = named.get(run, named.get(document))
@@ -773,6 +879,8 @@ def _cells_terms(rows: Coded, choice: Choice, block: Block) -> Iterator[Term]:
         )
         if wanted
     ]
+    if choice.only:
+        asked.append((rows.compared, choice.only))
     for column, names in [*asked, *zip((choice.rows, choice.columns), block, strict=False)]:
         if column == "field":
             codes = [rows.places["field"][field] for field in names]

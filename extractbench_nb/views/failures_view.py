@@ -14,15 +14,14 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from extractbench_nb.core import OUTCOMES, Evaluation
+from extractbench_nb.core import OUTCOMES, Evaluation, find_causes
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
 from extractbench_nb.gold import Annotations
-from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.nodes import Content, Node, h
 from extractbench_nb.support.pandas_helpers import own_copy
-from extractbench_nb.support.wording import accepted_text, one_line, plural
+from extractbench_nb.support.wording import accepted_text, one_line, plural, ratio_text, value_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import failures_model as model
-from extractbench_nb.views.sides import Segment
 from extractbench_nb.views.static import MARKS, score_text
 from extractbench_nb.views.view import View, checked_name, known, part
 
@@ -30,26 +29,22 @@ if TYPE_CHECKING:
     from extractbench_nb.construction import TableComparison, TableDataset
     from extractbench_nb.runs import Dataset
 
-#: Paths on a page of the values, and runs beside each other.
-KEYS_A_PAGE, RUNS_A_PAGE = 20, 6
+#: Paths on a page of the values.
+KEYS_A_PAGE = 20
 
-_LONGEST_LABEL, _LONGEST_NAME = 60, 80
-_LONGEST_PATH = 200
+_LONGEST_LABEL, _LONGEST_NAME, _LONGEST_PATH = 60, 80, 200
 #: Rows and columns of the heatmap that are written into static HTML.
 _STATIC_ROWS, _STATIC_COLUMNS = 40, 20
 #: Characters that are copied.
 _LONGEST_COPY = 20_000
-#: Documents of a schema below which a heatmap of fields by documents is mostly empty.
-_DENSE = 1.5
 #: Names in a menu, and the characters of a column's name.
 _MOST_OPTIONS, _LONGEST_HEAD = 400, 22
 #: The place of a row of `fields`, and its cells by column.
 _Row: TypeAlias = tuple[int, Mapping[str, Any]]
 _PASSES = ("correct", "both_absent")
 _HINT = (
-    "Click a cell, or press Enter on it, to see its values: gold, and each run's beside it. Drag, "
-    "or hold Shift with the arrow keys, for several cells; a name takes its whole line. A count "
-    "of failures lists its rows."
+    "Click a cell, or press Enter on it, for its values: gold, and every run's answer. Drag, or "
+    "hold Shift with the arrow keys, for several; a name takes its whole line."
 )
 
 #: A line without the sign may be 0 too: no row of it has a value in gold.
@@ -61,22 +56,60 @@ INVALID = "⊘"
 # --- words ----------------------------------------------------------------------------------------
 
 
-def headline(rows: model.Coded, places: model.Numbers, choice: model.Choice) -> str:
-    """Count what is shown."""
+def totals(
+    rows: model.Coded, places: model.Numbers, choice: model.Choice
+) -> tuple[str, Content, str]:
+    """Return the pass rate of what is shown, its cause, and what there is; or a difference."""
     if not len(places):
-        return ""
-    said = [plural(len(np.unique(rows.axes[name].codes[places])), name) for name in model.AXES]
+        return "n/a", None, ""
+    counts = [plural(len(np.unique(rows.axes[name].codes[places])), name) for name in model.AXES]
     outputs = np.unique(rows.outputs.codes[places])
     invalid = int(rows.outputs.invalid[outputs].sum())
-    if invalid:
-        all_fail = f"{invalid:,} of {plural(len(outputs), 'output')} invalid: all their fields fail"
-        said.append(all_fail)
     failed = int(model.failed_by_every_run(rows, places).sum())
-    said.append(f"{plural(failed, 'field')} failed by every run" if failed else "")
     is_part = choice.inside_arrays or model.filters_in_words(choice)
     inside = 0 if is_part else int((~rows.counted).sum())
-    said.append(f"{plural(inside, 'row')} not counted" if inside else "")
-    return " · ".join(text for text in said if text)
+    counts += [
+        f"{invalid:,} of {plural(len(outputs), 'output')} invalid: all their fields fail"
+        if invalid
+        else "",
+        f"{plural(failed, 'field')} failed by every run" if failed else "",
+        f"{plural(inside, 'row')} not counted" if inside else "",
+    ]
+    about = " · ".join(filter(None, counts))
+    if choice.pair is None:
+        sums = model.counted(rows, places, np.zeros(len(places), dtype=np.int64), 1)
+        mean = ratio_text(float(sums.mean_score[0]))
+        of = f"mean score {mean} of {plural(len(outputs), 'output')}"
+        shown = rows.frame.iloc[places]
+        found = find_causes(shown if "weight" in shown else shown.assign(weight=1.0))
+        return ratio_text(found.score), ui.because(found.text) or "pass rate", f"{of} · {about}"
+    ends = []
+    places = model.kept(rows, choice, compared=False)  # also of what is the same
+    for name in choice.pair:
+        own = places[rows.sides.codes[places] == rows.sides.names.index(name)]
+        sums = model.counted(rows, own, np.zeros(len(own), dtype=np.int64), 1)
+        ends.append(float(sums.mean_score[0]))
+    marked = model.verdicts(rows, places, choice)
+    gained, lost = (int(marked[name].sum()) for name in ("gained", "lost"))
+    a, b = (one_line(name, _LONGEST_LABEL) for name in choice.pair)
+    said = (
+        f"{ratio_text(ends[0])} {a} → {ratio_text(ends[1])} {b}: "
+        f"{plural(gained, 'value')} gained, {lost:,} lost."
+    )
+    return change_text(ends[1] - ends[0], 3), said, about
+
+
+def change_text(value: float, digits: int = 2) -> str:
+    """Write a difference with its sign.
+
+    Examples
+    --------
+    >>> [change_text(value) for value in (0.5, -0.001, 0.0, float("nan"))]
+    ['+0.50', '−0.00', '0', '·']
+    """
+    if np.isnan(value):
+        return "·"
+    return "0" if value == 0 else f"{value:+.{digits}f}".replace("-", "−")
 
 
 def empty(rows: model.Coded, choice: model.Choice) -> str:
@@ -95,7 +128,9 @@ def chosen_text(choice: model.Choice) -> str:
     only = model.filters_in_words(choice)
     inside = " Rows that are not counted too." if choice.inside_arrays else ""
     filters = f" Only: {', '.join(only)}." if only else ""
-    return f"{rows} {columns} Cells: {model.MEASURES[choice.measure]}.{inside}{filters}"
+    cells = model.MEASURES[choice.measure]
+    cells += "" if choice.pair is None else f", {choice.pair[1]} less {choice.pair[0]}"
+    return f"{rows} {columns} Cells: {one_line(cells, 200)}.{inside}{filters}"
 
 
 def single(block: model.Block) -> tuple[str, ...]:
@@ -112,7 +147,21 @@ def shade(value: float) -> str:
     return f"xb-s{0 if value <= 0 else 10 if value >= 1 else 1 + min(8, int(value * 9))}"
 
 
-def _cell_look(cell: model.Cell | None, measure: str) -> tuple[str, list[Any], str]:
+#: Differences above which the colour is stronger.
+_CHANGES = (0.1, 0.4)
+
+
+def change_shade(value: float) -> str:
+    """Return the class of a difference's colour: of a loss or a gain, in three steps."""
+    if np.isnan(value) or value == 0:
+        return "xb-absent"
+    step = 1 + sum(abs(value) > bound for bound in _CHANGES)
+    return f"xb-{'gain' if value > 0 else 'loss'}{step}"
+
+
+def _cell_look(
+    cell: model.Cell | None, choice: model.Choice, *, changes: bool
+) -> tuple[str, list[Any], str]:
     if cell is None:
         return "xb-absent", ["·"], ""
     says = f"{cell.passed} of {plural(cell.rows, 'row')} pass, {cell.most} {cell.outcome}"
@@ -120,22 +169,25 @@ def _cell_look(cell: model.Cell | None, measure: str) -> tuple[str, list[Any], s
         return "xb-invalid xb-s0", [INVALID], says
     sign = h("span", INVALID, static=True) if cell.invalid else None
     partly = " xb-partly" if cell.invalid else ""
-    if measure == "outcome":
+    if choice.measure == "outcome":
         share = h("span", f" {cell.most}/{cell.rows}", static=True)
         return f"xb-tint xb-t-{cell.outcome}{partly}", [MARKS[cell.outcome], share, sign], says
-    value = cell.score if measure == "score" else cell.pass_rate
+    value = cell.score if choice.measure == "score" else cell.pass_rate
+    if changes:
+        return change_shade(value) + partly, [change_text(value), sign], says
     return shade(value) + partly, [score_text(value), sign], says
 
 
-def _mean(line: model.Line, measure: str) -> str:
-    return score_text(line.score if measure == "score" else line.pass_rate)
+def _mean(line: model.Line, choice: model.Choice, compared: str, axis: str) -> str:
+    value = line.pass_rate if choice.measure == "pass_rate" else line.score
+    is_change = choice.pair is not None and axis != compared
+    return change_text(value) if is_change else score_text(value)
 
 
 def _head(line: model.Line, *, alike: bool, breaks: bool = False, **place: Any) -> Node:
     """Draw the name of a line."""
     signs = ("✗" if line.failed else "") + (INVALID if line.invalid else "")
     says = [line.title, f"schema {line.schema}" if line.schema else ""]
-    says += [f"score {score_text(line.score)}, pass rate {score_text(line.pass_rate)}"]
     says += [plural(line.rows, "row"), "failed by every run" if line.failed else ""]
     if line.invalid:
         says.append(f"{line.invalid} of {plural(line.outputs, 'output')} invalid")
@@ -153,7 +205,7 @@ def _head(line: model.Line, *, alike: bool, breaks: bool = False, **place: Any) 
     )
 
 
-def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
+def heatmap(grid: model.Grid, choice: model.Choice, compared: str) -> Node:
     """Draw the heatmap; row 0 and column 0 are names, which take their lines."""
     lines, columns = grid.rows.lines, grid.columns.lines
     few = len(columns) <= model.FEW_COLUMNS
@@ -164,21 +216,23 @@ def heatmap(grid: model.Grid, choice: model.Choice) -> Node:
               row=0, column=at, live=beyond[at - 1])
         for at, line in enumerate(columns, 1)
     ]  # fmt: skip
+    changes = choice.pair is not None and compared not in (choice.rows, choice.columns)
     means = [
-        h("td", _mean(line, choice.measure), live=beyond[at]) for at, line in enumerate(columns)
+        h("td", _mean(line, choice, compared, choice.columns), live=beyond[at])
+        for at, line in enumerate(columns)
     ]
     body: list[Node] = []
     for at, (line, cells) in enumerate(zip(lines, grid.cells, strict=True), 1):
         live = at > _STATIC_ROWS or None
         drawn = []
         for across, cell in enumerate(cells, 1):
-            look, content, says = _cell_look(cell, choice.measure)
+            look, content, says = _cell_look(cell, choice, changes=changes)
             drawn.append(
                 h("td", content, cls=look, item=True, row=at, column=across, title=says or None,
                   live=beyond[across - 1])
             )  # fmt: skip
         name = _head(line, alike=alike[0], scope="row", row=at, column=0)
-        mean = h("td", _mean(line, choice.measure), cls="xb-mean")
+        mean = h("td", _mean(line, choice, compared, choice.rows), cls="xb-mean")
         body.append(h("tr", name, mean, drawn, live=live, key=at))
     corner = h("td", f"{choice.rows} \\ {choice.columns}", cls="xb-corner")
     everything = h("tr", h("td", "all", cls="xb-corner"), h("td"), means, cls="xb-means")
@@ -206,24 +260,25 @@ def _static_notes(grid: model.Grid, choice: model.Choice) -> Node | None:
     return h("p", ", ".join(beyond), static=True) if beyond else None
 
 
-def legend(grid: model.Grid, choice: model.Choice) -> Node:
+def legend(grid: model.Grid, choice: model.Choice, compared: str) -> Node:
     """Say what colours and signs mean; only signs that are there."""
-    cells = [cell for line in grid.cells for cell in line]
+    some = [cell for line in grid.cells for cell in line if cell is not None]
 
     def key(kind: str, sign: str, meaning: str) -> Node:
         return h("span", h("span", sign, cls=f"xb-swatch {kind}"), f" {meaning}; ", cls="xb-key")
 
     if choice.measure == "outcome":
-        named = [name for name in OUTCOMES if any(c and c.outcome == name for c in cells)]
+        named = [name for name in OUTCOMES if any(cell.outcome == name for cell in some)]
         scale = [key(f"xb-tint xb-t-{n}", MARKS[n], n.replace("_", " ")) for n in named]
+    elif choice.pair is not None and compared not in (choice.rows, choice.columns):
+        scale = [key("xb-loss2", "−", "B is worse"), key("xb-gain2", "+", "B is better")]
     else:
         steps = [h("i", cls=f"xb-s{at}") for at in range(11)]
         ends = h("span", steps, cls="xb-scale", live=True)
         scale = [h("span", f"{model.MEASURES[choice.measure]} 0 ", ends, " to 1; ", cls="xb-key")]
-    some = [c for c in cells if c is not None]
     keys = [
         (
-            None in cells,
+            any(None in line for line in grid.cells),
             key("xb-absent", "·", f"no row of this {choice.rows} and {choice.columns}"),
         ),
         (any(c.invalid == c.rows for c in some), key("xb-invalid xb-s0", INVALID, "not JSON")),
@@ -244,13 +299,10 @@ def legend(grid: model.Grid, choice: model.Choice) -> Node:
 
 _TRAITS = tuple(model.Choice.class_trait_names())
 #: The state besides the traits of `Choice` that a location has.
-_PAGES = ("row_page", "column_page", "value_page", "run_page")
+_PAGES = ("row_page", "column_page", "value_page")
 _STATE = (*_TRAITS, *_PAGES, "selected_block")
-_RUN_TRAITS = ("wrong_in", "right_in")
-_VALUE_TRAITS = (
-    *model.ASKED,
-    *("among", "text", "failures_only", "compare", "wrong_in", "right_in"),
-)
+_SIDE_TRAITS = ("a", "b")
+_VALUE_TRAITS = (*model.ASKED, "among", "text", "failures_only")
 
 
 class FailureExplorer(model.Choice, View):
@@ -258,6 +310,13 @@ class FailureExplorer(model.Choice, View):
 
     Attributes
     ----------
+    a, b : str or None
+        Runs to show: one of them alone, or two to compare, of which cells have B's mean less A's.
+        Versions instead of runs, if the source maps versions to batches of several runs; then their
+        runs are paired. None for all.
+    compare : str
+        Which values are shown: ``disagree``, some runs are right and some wrong; ``gained`` and
+        ``lost`` between `a` and `b`; ``all_wrong``; empty for all.
     selected_cell : tuple of (str, str)
         Row and column of the chosen cell, by name; empty where none or several are chosen.
     selected_block : tuple of (tuple of str, tuple of str)
@@ -267,7 +326,8 @@ class FailureExplorer(model.Choice, View):
     measure : str
         What the cells show: ``score``, the mean; ``pass_rate``; ``outcome``, the most frequent one.
     row_order, column_order : str
-        ``worst`` first, by ``name``, or as the fields are in the ``document``.
+        ``worst`` first, by ``name``, or as the fields are in the ``document``. Fields that gold has
+        nowhere come after the worst.
     schema, run : str or None
         The only one to show.
     find : str
@@ -287,16 +347,11 @@ class FailureExplorer(model.Choice, View):
         What path, gold or predicted value must contain, in any case of letters.
     failures_only : bool
         Whether values that pass are left out.
-    compare : str
-        Which paths are listed: ``disagree``, some runs are right and some wrong; ``all_wrong``;
-        empty for all.
-    wrong_in, right_in : str or None
-        Runs that must be wrong, and right, at the paths that are listed.
     modes_by : str
-        What the failure modes are counted by: ``run``, ``field``, ``document``, ``schema``,
-        ``domain``, ``outcome`` or ``mismatch``.
-    row_page, column_page, value_page, run_page : int
-        Pages of the heatmap, of the values, and of the runs beside each other, from 0.
+        What the failure modes are counted by: ``run``, ``version``, ``field``, ``document``,
+        ``schema``, ``domain``, ``outcome`` or ``mismatch``.
+    row_page, column_page, value_page : int
+        Pages of the heatmap and of the values, from 0.
     """
 
     kind = "explore"
@@ -307,7 +362,6 @@ class FailureExplorer(model.Choice, View):
     row_page = traitlets.Int(0)
     column_page = traitlets.Int(0)
     value_page = traitlets.Int(0)
-    run_page = traitlets.Int(0)
 
     def __init__(  # noqa: PLR0913 - keyword options
         self,
@@ -323,8 +377,8 @@ class FailureExplorer(model.Choice, View):
         self._coded = model.Coded(source)
         if columns is None:  # the first that has several items
             sizes = {axis: found.size for axis, found in self._coded.axes.items()}
-            is_sparse = sizes["document"] < _DENSE * self._coded.schemas.size
-            order = ("run", "document") if is_sparse and sizes["run"] > 1 else ("document", "run")
+            sparse = self._coded.is_sparse() and sizes["run"] > 1
+            order = ("run", "document") if sparse else ("document", "run")
             free = [axis for axis in (*order, "field") if axis != rows]
             columns = next((axis for axis in free if sizes[axis] > 1), free[0])
         if rows == columns:
@@ -342,17 +396,25 @@ class FailureExplorer(model.Choice, View):
         called = checked_name(name or ("fields" if is_frame else "evs"))
         self._source_name = called
         self._frame_name = called if is_frame else f"{called}.fields"
+        if self._coded.versions:
+            self._frame_name = (
+                f"pd.concat([e.fields.assign(version=v) for v, e in {called}.items()], "
+                "ignore_index=True)"
+            )
         self._whole: int | None = None
         self._said, self._reveals = "", 0
-        self._outputs: dict[tuple[str, str], Evaluation | TableComparison] = {}
-        self._output: tuple[str, str] | None = None
+        self._opened_output: tuple[tuple[str, str, str], Any] | None = None
         self._grid: model.Grid | None = None
-        self._drawn_grid: tuple[model.Grid | None, str, Node] = None, "", h("div")
+        self._heat = h("div")
+        self._totals: tuple[str, Content, str] = "", None, ""
         try:
             self.rows, self.columns, self.measure = rows, columns, measure
         except traitlets.TraitError as error:
             raise InputError(str(error)) from None
-        self.modes_by = "run" if self._coded.axes["run"].size > 1 else "mismatch"
+        sides = self._coded.sides
+        self.modes_by = self._coded.compared if sides.size > 1 else "mismatch"
+        if self._coded.versions and sides.size == len(_SIDE_TRAITS):
+            self.a, self.b = sides.names
         self._places = model.kept(self._coded, self)
         self._filter()
         # before the observer that draws
@@ -370,15 +432,15 @@ class FailureExplorer(model.Choice, View):
 
     @traitlets.validate(
         *("rows", "columns", "measure", "row_order", "column_order", "schema", "run"),
-        *("compare", "wrong_in", "right_in", "modes_by", *model.ASKED),
+        *("compare", "a", "b", "modes_by", *model.ASKED),
     )
     def _known_name(self, proposal: Any) -> str | None:
         trait, value = proposal["trait"].name, proposal["value"]
-        runs = self._coded.axes["run"].names
         names: dict[str, Iterable[str]] = {
             **dict.fromkeys(("rows", "columns"), model.AXES),
             **dict.fromkeys(("row_order", "column_order"), model.ORDERS),
-            **dict.fromkeys(("run", "wrong_in", "right_in"), runs),
+            **dict.fromkeys(_SIDE_TRAITS, self._coded.sides.names),
+            "run": self._coded.axes["run"].names,
             "measure": model.MEASURES,
             "schema": self._coded.schemas.names,
             "compare": model.COMPARISONS,
@@ -395,7 +457,7 @@ class FailureExplorer(model.Choice, View):
             return ()
         if len(among) != len(("column", "name")):
             raise traitlets.TraitError(f"among is (column, name) or empty; found {among!r}")
-        column = known("among", among[0], model.MODES)
+        column = known("among", among[0], set(model.MODES) & set(self._coded.columns))
         return column, known(column, among[1], self._coded.columns[column].names)
 
     @traitlets.validate("selected_cell")
@@ -444,16 +506,19 @@ class FailureExplorer(model.Choice, View):
             if name in _VALUE_TRAITS:
                 self.value_page = 0
             elif name != "modes_by":
-                self._turn_back(*_PAGES)
+                for page in _PAGES:
+                    self.set_trait(page, 0)
+                if (
+                    name in _SIDE_TRAITS
+                    and self.pair is None
+                    and self.compare in ("gained", "lost")
+                ):
+                    self.compare = ""
                 self._places, self._grid = model.kept(self._coded, self), None
             self._filter()
 
     def _turned(self, _: Any) -> None:
         self._grid = None
-
-    def _turn_back(self, *pages: str) -> None:
-        for page in pages:
-            self.set_trait(page, 0)
 
     def _cell_set(self, change: Any) -> None:
         cell = change["new"]
@@ -466,7 +531,7 @@ class FailureExplorer(model.Choice, View):
 
     def _reselected(self, change: Any) -> None:
         with self._undrawn():
-            self._turn_back("value_page", "run_page")
+            self.value_page = 0
             self._whole, self._said = None, ""
             self._reveals += bool(change["new"])
             self.selected_cell = single(change["new"])
@@ -489,17 +554,23 @@ class FailureExplorer(model.Choice, View):
                 for axis, names in zip(self._axes, block, strict=True)
             ]
             self._chosen = model.within(rows, self._places, self, (codes[0], codes[1]))
-        self._listed = model.listed(rows, self._places, self._chosen, self)
+        self._listed = model.listed(rows, self._chosen, self)
 
     @property
     def _is_listing(self) -> bool:
         """Whether values are listed: of chosen cells, or of what the filters of values leave."""
-        return bool(self.selected_block) or any(getattr(self, trait) for trait in _VALUE_TRAITS)
+        return bool(self.selected_block or self.compare) or any(
+            getattr(self, trait) for trait in _VALUE_TRAITS
+        )
 
     def _shown_grid(self) -> model.Grid:
         if self._grid is None:
             pages = self.row_page, self.column_page
             self._grid = model.grid(self._coded, self._places, self, pages)
+            self._heat = (
+                heatmap(self._grid, self, self._coded.compared) if self._grid.cells else h("div")
+            )
+            self._totals = totals(self._coded, self._places, self)
         return self._grid
 
     # --- what the page asks for ------------------------------------------------------------------
@@ -543,7 +614,8 @@ class FailureExplorer(model.Choice, View):
         """Remove the filters of what the heatmap shows."""
         with self.hold_trait_notifications():
             self.schema = self.run = None
-            self.find, self.failed_by_every_run, self.valid_only = "", False, False
+            self.find = self.compare = ""
+            self.failed_by_every_run = self.valid_only = False
 
     def do_all(self, _: Any) -> None:
         """Remove the filters of the values."""
@@ -551,13 +623,17 @@ class FailureExplorer(model.Choice, View):
         for trait in _VALUE_TRAITS:
             self.set_trait(trait, self.traits()[trait].default())
 
+    def do_differences(self, only: Any) -> None:
+        """Show only the values that the runs differ in, or all."""
+        self.compare = "disagree" if only is True else ""
+
     def do_whole(self, key: Any) -> None:
         """Show all of the values of one path."""
         self._whole = key if type(key) is int else None
 
     def do_pick(self, picked: Any) -> None:
         """Set a trait to the name at a place, or to none."""
-        axes = {**self._coded.columns, **dict.fromkeys(_RUN_TRAITS, self._coded.axes["run"])}
+        axes = {**self._coded.columns, **dict.fromkeys(_SIDE_TRAITS, self._coded.sides)}
         match picked:
             case [str(trait), at] if trait in self.settable and trait in axes:
                 if at is None:
@@ -587,16 +663,12 @@ class FailureExplorer(model.Choice, View):
 
     def do_open(self, asked: Any) -> None:
         """Show the output, the matched items or the page of a row in place of this view."""
-        if isinstance(asked, list) and len(asked) == len(("kind", "row")):
-            kind, at = asked
-            if type(at) is int and 0 <= at < len(self._coded) and kind in _OPENED:
+        match asked:
+            case [str(kind), int(at)] if kind in _OPENED and 0 <= at < len(self._coded):
                 row = self._coded.frame.iloc[at]
-                run, document = (
-                    self._coded.axes[axis].names[self._coded.axes[axis].codes[at]]
-                    for axis in ("run", "document")
-                )
-                self._open_output(run, document)
-                side = "predicted" if row["predicted_state"] == "present" else "gold"
+                self._open_output(*self._coded.output(at))
+                has_other = row["predicted_state"] == "present" and kind != "gold"
+                kind, side = kind.replace("gold", "evidence"), "predicted" if has_other else "gold"
                 of_side = kind == "evidence" and side == "predicted"
                 path = model.text_of(row.get("predicted_path" if of_side else "path"))
                 place = {"path": path or model.text_of(row["path"]), "side": side}
@@ -604,30 +676,31 @@ class FailureExplorer(model.Choice, View):
 
     # --- views of one output ---------------------------------------------------------------------
 
-    def _open_output(self, run: str, document: str) -> None:
+    def _open_output(self, version: str, run: str, document: str) -> None:
         self._said = ""
-        output = run, document
-        if output not in self._outputs:
-            try:
-                found = model.evaluation_of(self._coded.source, run, document)
-            except ExtractBenchError as error:
-                self._said, found = str(error), None
-            if found is None:
-                self._output = None
-                self._said = self._said or "Outputs open only where evaluations are explored."
-                return
-            names = zip(("run", "document"), output, strict=True)
-            labels = {name: value for name, value in names if value != model.NOT_GIVEN}
-            self._outputs = {output: found.labelled(**labels)}
-        self._output = output
+        output = version, run, document
+        if self._opened_output is not None and self._opened_output[0] == output:
+            return
+        self._opened_output = None
+        try:
+            found = model.evaluation_of(self._coded.source, run, document, version)
+        except ExtractBenchError as error:
+            self._said = str(error)
+            return
+        if found is None:
+            self._said = "Outputs open only where evaluations are explored."
+            return
+        names = {"run": run, "document": document}
+        labels = {name: value for name, value in names.items() if value != model.NOT_GIVEN}
+        self._opened_output = output, found.labelled(**labels)
 
     def _step(self, kind: str, state: Mapping[str, Any]) -> None:
         """Open one view of the present output; where that cannot be done, say why."""
-        if self._output is None:
+        if self._opened_output is None:
             return
-        ev, (_, document) = self._outputs[self._output], self._output
-        path = str(state.get("path") or "")
-        where = " · ".join(name for name in self._output if name != model.NOT_GIVEN)
+        output, ev = self._opened_output
+        document, path = output[-1], str(state.get("path") or "")
+        where = " · ".join(name for name in output if name not in ("", model.NOT_GIVEN))
         try:
             if not isinstance(ev, Evaluation):
                 self._open_tables(ev, state.get("cell"))
@@ -651,9 +724,7 @@ class FailureExplorer(model.Choice, View):
                 from extractbench_nb.views.evidence_view import EvidenceView
 
                 side = str(state.get("side") or "predicted")
-                view = EvidenceView(self._dataset, document, ev, side=side)
-                if path in set(view.values["path"]):
-                    view.selected_path = path
+                view = EvidenceView(self._dataset, document, ev, side=side, path=path)
                 self.open_view(view, f"{where} {path} on its page".strip())
         except (ExtractBenchError, traitlets.TraitError) as error:
             self._said = one_line(str(error), 400)
@@ -661,7 +732,7 @@ class FailureExplorer(model.Choice, View):
     def _open_tables(self, comparison: TableComparison, cell: Any) -> None:
         from extractbench_nb.views.construction_view import ConstructionView
 
-        run, document = self._output or ("", "")
+        _, run, document = self._opened_output[0] if self._opened_output else ("", "", "")
         task = None if self._tasks is None else self._tasks[document]
         code = f"{self._source_name}.comparison({run!r}, {document!r})"
         view = ConstructionView(comparison, documents=task, name=code)
@@ -678,16 +749,15 @@ class FailureExplorer(model.Choice, View):
     @property
     def location(self) -> dict[str, Any]:
         """What is shown, as JSON values: assign it to a view to open it at the same place."""
-        state = {
-            name: getattr(self, name)
-            for name in _STATE
-            if getattr(self, name) != self.traits()[name].default()
+        state = {name: getattr(self, name) for name in _STATE}
+        found = {
+            name: _as_json(value)
+            for name, value in state.items()
+            if value != self.traits()[name].default()
         }
-        found: dict[str, Any] = {
-            name: _as_json(value) for name, value in state.items() if name not in ("", None)
-        }
-        if self.trail and self._output is not None:
-            found["output"] = list(self._output)
+        if self.trail and self._opened_output is not None:
+            output = self._opened_output[0]
+            found["output"] = [*output[1:], *filter(None, output[:1])]
             found["trail"] = [
                 {"view": view.kind, **_place_of(view)}
                 for view in self.trail
@@ -714,27 +784,20 @@ class FailureExplorer(model.Choice, View):
             if self.selected_cell:
                 self._find_page(self.selected_cell)
             if place.get("output"):
-                self._open_output(*map(str, place["output"]))
+                run, document, *version = map(str, place["output"])
+                self._open_output("".join(version), run, document)
                 for step in place.get("trail", ()):
                     self._step(step["view"], step)
 
     # --- what is shown ---------------------------------------------------------------------------
 
     def draw(self) -> dict[str, Node]:
-        """Draw controls, heatmap, values and failure modes; the heatmap, when it has changed."""
-        grid = self._shown_grid()
-        if self._drawn_grid[0] is not grid:
-            drawn = heatmap(grid, self) if grid.cells else h("div")
-            self._drawn_grid = (
-                grid,
-                headline(self._coded, self._places, self),
-                drawn,
-            )
-        sides = [set(names) for names in self.selected_block]
+        """Draw what is compared, the heatmap, and beside it values or failure modes."""
+        grid, rows = self._shown_grid(), self._coded
         chosen = [
-            [at for at, line in enumerate(side.lines, 1) if axis.names[line.code] in names]
+            [at for at, line in enumerate(side.lines, 1) if axis.names[line.code] in set(names)]
             for side, names, axis in zip(
-                grid[:2], sides, (self._coded.axes[name] for name in self._axes), strict=False
+                grid[:2], self.selected_block, (rows.axes[n] for n in self._axes), strict=False
             )
         ]
         box = part(
@@ -748,50 +811,65 @@ class FailureExplorer(model.Choice, View):
             scroll=True,
         )
         pagers = [self._pager(*of) for of in zip(_PAGES, grid[:2], self._axes, strict=False)]
-        hints = legend(grid, self), _static_notes(grid, self)
-        heat = h("section", ui.toolbar(pagers) if any(pagers) else None, box, hints, cls="xb-map")
-        body = h(
-            "div",
-            heat if grid.cells else h("p", empty(self._coded, self), cls="xb-empty xb-map"),
-            part("values", "section", cls="xb-values", reveal=str(self._reveals or "")),
-            part("modes", "section", cls="xb-modes"),
-            cls="xb-parts",
-        )
+        hints = legend(grid, self, rows.compared), _static_notes(grid, self)
+        heat = [box, ui.toolbar(pagers) if any(pagers) else None, hints]
+        nothing = h("p", empty(rows, self), cls="xb-empty")
+        values = part("values", "section", cls="xb-values", reveal=str(self._reveals or ""))
+        detail = [values, part("modes", "section", cls="xb-modes")]
+        value, said, about = self._totals
         page = h(
             "div",
             self._tools(),
-            h("p", self._drawn_grid[1], role="status", cls="xb-headline"),
+            ui.headline(value, said),
+            h("p", about, cls="xb-quiet") if about else None,
             h("p", chosen_text(self), static=True),
-            body,
+            ui.split(heat if grid.cells else nothing, detail),
         )
-        values, modes = self._drawn_values(), self._drawn_modes()
-        return {"page": page, "grid": self._drawn_grid[2], "values": values, "modes": modes}
+        modes = self._drawn_modes()
+        return {"page": page, "grid": self._heat, "values": self._drawn_values(), "modes": modes}
 
     def _tools(self) -> Node:
         axes = {name: f"{name}s" for name in model.AXES}
         rows = self._coded
+        differ, several = self.compare == "disagree", rows.sides.size > 1
+        comparisons = {
+            name: words
+            for name, words in model.COMPARISONS.items()
+            if name not in ("gained", "lost") or self.pair is not None
+        }
+        noun = rows.compared
         return ui.toolbar(
-            ui.menu("Rows", "set:rows", axes, self.rows),
-            ui.menu("Columns", "set:columns", axes, self.columns),
-            ui.menu("Show", "set:measure", model.MEASURES, self.measure),
-            ui.menu("Sort rows", "set:row_order", model.ORDERS, self.row_order),
-            ui.menu("Sort columns", "set:column_order", model.ORDERS, self.column_order),
-            ui.search("Field", "set:find", self.find, "part of a field's name"),
-            self._names("Schema", "schema", rows.schemas),
-            self._names("Run", "run", rows.axes["run"]),
-            ui.check("failed by every run", "set:failed_by_every_run", self.failed_by_every_run),
-            ui.check("rows not counted too", "set:inside_arrays", self.inside_arrays),
-            ui.check("without invalid outputs", "set:valid_only", self.valid_only),
+            self._names(f"A {noun}", "a", rows.sides),
+            self._names(f"B {noun}", "b", rows.sides, "–"),
+            ui.check("differences only", "differences", differ) if several else None,
+            ui.filters(
+                len(model.filters_in_words(self)),
+                ui.search("Field", "set:find", self.find, "part of a field's name"),
+                self._names("Schema", "schema", rows.schemas),
+                self._names("Run", "run", rows.axes["run"]) if rows.versions else None,
+                ui.menu("Values", "set:compare", comparisons, self.compare) if several else None,
+                ui.check(
+                    "failed by every run", "set:failed_by_every_run", self.failed_by_every_run
+                ),
+                ui.check("rows not counted too", "set:inside_arrays", self.inside_arrays),
+                ui.check("without invalid outputs", "set:valid_only", self.valid_only),
+                ui.menu("Rows", "set:rows", axes, self.rows),
+                ui.menu("Columns", "set:columns", axes, self.columns),
+                ui.menu("Show", "set:measure", model.MEASURES, self.measure),
+                ui.menu("Sort rows", "set:row_order", model.ORDERS, self.row_order),
+                ui.menu("Sort columns", "set:column_order", model.ORDERS, self.column_order),
+                label="Filters and layout",
+            ),
             ui.button("Clear filters", "unfiltered") if model.filters_in_words(self) else None,
         )
 
-    def _names(self, label: str, trait: str, axis: model.Axis) -> Node | None:
+    def _names(self, label: str, trait: str, axis: model.Axis, none: str = "all") -> Node | None:
         """Make a menu of names, which are sent by their places."""
         if axis.size < len(("one", "another")):
             return None
         chosen = getattr(self, trait)
         at = None if chosen in (None, "") else axis.names.index(chosen)
-        texts = {(trait, None): "all"} | {
+        texts = {(trait, None): none} | {
             (trait, code): ui.shortened(axis.labels[code], _LONGEST_LABEL)
             for code in sorted(range(axis.size), key=axis.labels.__getitem__)[:_MOST_OPTIONS]
         }
@@ -817,18 +895,17 @@ class FailureExplorer(model.Choice, View):
         return f"{what}: {failing:,} of {plural(len(self._listed), 'row')} not passed"
 
     def _value_tools(self) -> Node:
-        rows = self._coded
-        runs = rows.axes["run"]
+        rows, code = self._coded, self.code
         modes = self.among and f"{self.among[0]} {ui.shortened(self.among[1], _LONGEST_LABEL)}"
-        several = runs.size > 1
-        code = self.code
+        active = sum(bool(getattr(self, name)) for name in (*model.ASKED, "text"))
         return ui.toolbar(
-            ui.search("Find in values", "set:text", self.text, "path or value"),
             ui.check("failures only", "set:failures_only", self.failures_only),
-            [self._names(n.capitalize(), n, rows.columns[n]) for n in model.ASKED],
-            ui.menu("Paths", "set:compare", model.COMPARISONS, self.compare) if several else None,
-            self._names("Wrong in", "wrong_in", runs) if several else None,
-            self._names("Right in", "right_in", runs) if several else None,
+            ui.filters(
+                active,
+                ui.search("Find in values", "set:text", self.text, "path or value"),
+                [self._names(n.capitalize(), n, rows.columns[n]) for n in model.ASKED],
+                label="Filter values",
+            ),
             ui.button(f"✕ {modes}", "mode", None, aria_label=f"Not only {modes}")
             if modes
             else None,
@@ -840,162 +917,137 @@ class FailureExplorer(model.Choice, View):
         rows = self._coded
         if not self._is_listing:
             return h("p", _HINT if len(self._places) else "", cls="xb-quiet", live=True)
-        keys = model.ordered_keys(rows, self._places, self._listed)
+        keys = model.ordered_keys(rows, self._listed)
         page = ui.page_of(len(keys), self.value_page, KEYS_A_PAGE)
         shown: model.Numbers = page.of(keys)
         wanted = np.zeros(rows.keys.max(initial=-1) + 1, dtype=bool)
         wanted[shown] = True
         places = self._places[wanted[rows.keys[self._places]]]
-        runs, across = self._run_page()
-        records: defaultdict[tuple[int, int], list[_Row]] = defaultdict(list)
-        firsts: dict[int, _Row] = {}
+        records: defaultdict[int, list[_Row]] = defaultdict(list)
         table: list[Any] = rows.frame.iloc[places].to_dict("records")
         for at, record in zip(places.tolist(), table, strict=True):
-            key = int(rows.keys[at])
-            records[key, int(rows.axes["run"].codes[at])].append((at, record))
-            firsts.setdefault(key, (at, record))
-        names = rows.axes["run"].names
-        heads = [
-            ui.shortened(names[run], _LONGEST_LABEL) if rows.axes["run"].given else "predicted"
-            for run in runs
-        ]
-        body = [
-            self._value_row(int(key), firsts[int(key)], [records[int(key), run] for run in runs])
-            for key in shown
-        ]
-        links = self._can_open or self._dataset is not None
-        drawn = ui.table(("path", "gold", *heads), h("tbody", body))
-        box = h(
-            "div",
-            drawn if body else None,
-            cls="xb-list",
-            keys="list" if links else None,
-            tabindex=None if links else 0,
-            role=None if links else "region",
-            aria_label=None if links else "Values",
-            scroll=True,
-        )
+            records[int(rows.keys[at])].append((at, record))
+        body = [self._value(int(key), records[int(key)]) for key in shown]
+        box = h("div", body, cls="xb-list", keys="list", scroll=True)
         return h(
             "div",
             h("p", h("b", self._title()), role="status", cls="xb-values-title"),
             h("p", self._said, cls="xb-bad", role="alert") if self._said else None,
             self._value_tools(),
-            ui.toolbar(
-                ui.pager(page, "set:value_page", "paths"), ui.pager(across, "set:run_page", "runs")
-            )
-            if max(page.pages, across.pages) > 1
-            else None,
+            ui.toolbar(ui.pager(page, "set:value_page", "paths")) if page.pages > 1 else None,
             h("p", self._values_text(), static=True) if self._values_text() else None,
-            box,
+            box if body else None,
             ui.more(page.total - page.last, "paths", static=True),
         )
 
     def _values_text(self) -> str:
         parts = [getattr(self, name).replace("_", " ") for name in model.ASKED]
-        parts += [" ".join(self.among), model.COMPARISONS[self.compare] if self.compare else ""]
-        parts += ["failures only" if self.failures_only else ""]
-        parts += [f"wrong in {self.wrong_in}" if self.wrong_in else ""]
-        parts += [f"right in {self.right_in}" if self.right_in else ""]
+        parts += [" ".join(self.among), "failures only" if self.failures_only else ""]
         parts += [f"with {self.text.strip()!r}" if self.text.strip() else ""]
         shown = ", ".join(one_line(name, _LONGEST_NAME) for name in parts if name)
         return f"Only: {shown}." if shown else ""
 
-    def _run_page(self) -> tuple[list[int], ui.Page]:
-        """Return the runs that are beside each other: first those that are asked for."""
-        codes = self._coded.axes["run"].codes
-        asked = [run for run in (self.wrong_in, self.right_in) if run is not None]
-        first = [self._coded.axes["run"].names.index(run) for run in asked]
-        chosen = np.unique(codes[self._chosen]).tolist()
-        ordered = list(dict.fromkeys([*first, *chosen, *np.unique(codes[self._places]).tolist()]))
-        page = ui.page_of(len(ordered), self.run_page, RUNS_A_PAGE)
-        return page.of(ordered), page
-
-    def _value_row(self, key: int, first: _Row, cells: Sequence[Sequence[_Row]]) -> Node:
-        at, row = first
-        documents = self._coded.axes["document"]
-        long = key == self._whole
-        alone = len(cells) == 1 and bool(cells[0])
-        beside = cells[0][0][1] if alone else {**row, "predicted": row["gold"]}
-        beside = beside if alone else {**beside, "predicted_state": row["gold_state"]}
-        gold, _, whole = model.value_sides(beside, long=long)
+    def _value(self, key: int, found: Sequence[_Row]) -> Node:
+        """Draw one path: gold, and each answer with the runs that gave it, failing ones first."""
+        rows, long = self._coded, key == self._whole
+        at, row = found[0]
+        by_side: defaultdict[int, list[_Row]] = defaultdict(list)
+        for place, record in found:
+            by_side[int(rows.sides.codes[place])].append((place, record))
+        answers: dict[Any, list[list[_Row]]] = {}
+        for records in by_side.values():  # equal answers with equal verdicts are drawn once
+            answer = [
+                (model.text_of(r["metric"]), str(r["outcome"]), str(r["score"])) for _, r in records
+            ]
+            value = records[0][1]["predicted"]
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            value = value if is_number else value_text(value)
+            state = str(records[0][1]["predicted_state"])
+            answers.setdefault((value, state, *answer), []).append(records)
+        ordered = sorted(answers.values(), key=lambda runs: _is_right(runs[0]))
+        alone = {**row, "predicted": row["gold"], "predicted_state": row["gold_state"]}
+        gold, _, whole = model.value_sides(row if len(ordered) == 1 else alone, long=long)
         drawn = []
-        for found in cells:
-            if not found:
-                drawn.append(h("td", "·", cls="xb-quiet"))
-                continue
-            _, predicted, is_whole = model.value_sides(found[0][1], long=long)
+        for runs in ordered:
+            _, predicted, is_whole = model.value_sides(runs[0][0][1], long=long)
             whole = whole and is_whole
-            drawn.append(self._run_cell(found, predicted, long=long))
+            drawn.append(self._answer(runs, predicted, long=long))
         path = one_line(model.text_of(row["path"]), _LONGEST_PATH)
-        document = ui.shortened(documents.names[documents.codes[at]], _LONGEST_LABEL)
-        metrics = dict.fromkeys(
-            model.text_of(record["metric"]) for found in cells for _, record in found
-        )
-        about = [document if documents.size > 1 else "", *metrics]
-        quiet = " · ".join(one_line(text, _LONGEST_LABEL) for text in about if text)
+        version, run, document = rows.output(at)
+        metrics = dict.fromkeys(model.text_of(record["metric"]) for _, record in found)
+        about = [document if rows.axes["document"].size > 1 else "", run if version else ""]
+        quiet = " · ".join(one_line(text, _LONGEST_LABEL) for text in (*about, *metrics) if text)
         label = f"Show all of {path}"
         more = ui.button("Show all", "whole", key, aria_label=label, item=True, cls="xb-link")
+        is_array = isinstance(row["gold"], list | tuple)
+        page = None if is_array else self._page_link(at, "See gold's value on its page", "gold")
         return h(
-            "tr",
+            "div",
             h(
-                "th",
-                h("span", path, cls="xb-value", dir="auto"),
-                h("br"),
-                h("span", quiet, cls="xb-quiet", dir="auto"),
-                scope="row",
+                "div",
+                h("b", path, cls="xb-code", dir="auto"),
+                h("span", f" {quiet}", cls="xb-quiet", dir="auto"),
             ),
             h(
-                "td",
+                "div",
+                h("span", "gold ", cls="xb-side"),
                 h("div", ui.segments(gold), cls="xb-value", dir="auto"),
-                None if whole or long else [more, " "],
-                None
-                if isinstance(row["gold"], list | tuple)
-                else self._page_link(at, "See gold's value on its page"),
+                h("div", None if whole or long else [more, " "], page),
+                cls="xb-answer",
             ),
             drawn,
             key=key,
+            cls="xb-path-block",
         )
 
-    def _run_cell(self, found: Sequence[_Row], value: Sequence[Segment], *, long: bool) -> Node:
-        at, row = found[0]
-        axes = self._coded.axes
-        output = [axes[name].names[axes[name].codes[at]] for name in ("run", "document")]
+    def _answer(self, runs: Sequence[Sequence[_Row]], value: Sequence[Any], *, long: bool) -> Node:
+        """Draw an answer: the runs that gave it, the value, and what its metrics make of it."""
+        rows, (at, row) = self._coded, runs[0][0]
         path = model.text_of(row["path"])
         is_array = any(isinstance(row[side], list | tuple) for side in ("gold", "predicted"))
-        items = self._coded.arrays.get((output[0], output[1], path)) if is_array else None
-        counts = [(n, c) for n, c in zip(model.ITEMS, items or (), strict=False) if c]
+        names = []
+        for records in runs:
+            place = records[0][0]
+            name = ui.shortened(rows.sides.names[rows.sides.codes[place]], _LONGEST_LABEL)
+            name = name if rows.sides.given else "predicted"
+            names.append(self._link(h("span", name), "evaluation", place, "Open this output here"))
         verdicts = []
-        for place, record in found:
-            outcome = model.text_of(record["outcome"])
-            given: Any = record["score"]
-            words = [score_text(None if given is None or given is pd.NA else float(given))]
-            words += [] if len(found) == 1 else [model.text_of(record["metric"])]
+        for _, record in runs[0]:
+            outcome, given = model.text_of(record["outcome"]), record["score"]
+            score: Any = None if given is None or given is pd.NA else float(given)
+            words = [score_text(score)]
+            words += [] if len(runs[0]) == 1 else [model.text_of(record["metric"])]
             if outcome not in _PASSES:
-                detail = model.text_of(record.get("mismatch"))
-                words += [
-                    name.replace("_", " ") for name in (model.text_of(record["reason"]), detail)
-                ]
+                told = model.text_of(record["reason"]), model.text_of(record.get("mismatch"))
+                words += [name.replace("_", " ") for name in told]
             words.append(accepted_text(record.get("accepted_as"), _LONGEST_LABEL))
             said = " · ".join(one_line(text, _LONGEST_LABEL) for text in words if text)
-            verdict = self._link(ui.mark(outcome), "evaluation", place, "Open this output here")
-            verdicts.append(h("div", verdict, " ", said, " ", cls="xb-verdict"))
-        links = [
-            self._link("matches", "matches", at, "See which items were paired") if counts else None,
-            " ",
-            None if is_array else self._page_link(at, "See the value on its page"),
-        ]
-        reasoning = one_line(
-            model.text_of(row["reasoning"]), model.LONGEST if long else _LONGEST_PATH
-        )
+            verdicts.append(h("div", ui.mark(outcome), " ", said, cls="xb-verdict"))
+        counts = []
+        links: list[Any] = []
+        if is_array:
+            version, run, document = rows.output(at)
+            items = rows.arrays.get((version, run, document, path)) or ()
+            counts = [(n, c) for n, c in zip(model.ITEMS, items, strict=False) if c]
+        if counts:
+            links.append(self._link("matches", "matches", at, "See which items were paired"))
+        elif not is_array:
+            links.append(self._page_link(at, "See the value on its page", "page"))
+        longest = model.LONGEST if long else _LONGEST_PATH
+        reasoning = one_line(model.text_of(row["reasoning"]), longest)
         return h(
-            "td",
-            h("div", ui.segments(value), cls="xb-value", dir="auto"),
-            h("div", ui.bar(counts), h("span", ui.counts_text(counts), live=True))
-            if counts
-            else None,
-            verdicts,
-            h("div", links) if any(isinstance(link, Node) for link in links) else None,
-            h("div", reasoning, cls="xb-quiet", dir="auto") if reasoning else None,
+            "div",
+            h("span", [(name, " ") for name in names], cls="xb-side", dir="auto"),
+            h(
+                "div",
+                h("div", ui.segments(value), cls="xb-value", dir="auto"),
+                h("div", ui.bar(counts), h("span", ui.counts_text(counts), live=True))
+                if counts
+                else None,
+                h("div", reasoning, cls="xb-quiet", dir="auto") if reasoning else None,
+            ),
+            h("div", verdicts, links),
+            cls="xb-answer",
         )
 
     @property
@@ -1010,18 +1062,29 @@ class FailureExplorer(model.Choice, View):
         about = {"title": title, "item": True, "cls": "xb-link", "keep": keep or None}
         return ui.button(content, "open", [kind, at], **about)
 
-    def _page_link(self, at: int, title: str) -> Node | None:
-        return self._link("page", "evidence", at, title) if self._dataset is not None else None
+    def _page_link(self, at: int, title: str, side: str) -> Node | None:
+        """Make what opens the page of a value: of gold's own, or of the predicted one."""
+        if self._dataset is None:
+            return None
+        return self._link("page", "gold" if side == "gold" else "evidence", at, title)
 
     # --- failure modes ----------------------------------------------------------------------------
 
     def _drawn_modes(self) -> Node:
         rows, what = self._coded, "Selection" if self.selected_block else "All that is shown"
         found = model.modes(rows, self._chosen, self.modes_by)
-        offered = {n: text for n, text in model.MODES.items() if n in rows.frame.columns}
+        offered = {n: text for n, text in model.MODES.items() if n in rows.columns}
+        offered = {n: text for n, text in offered.items() if n in rows.frame.columns}
         title = f"{what}: {plural(len(self._chosen), 'row')}, {found.totals[0]:,} not passed"
         axis = rows.columns[self.modes_by]
-        heads = [ui.shortened(axis.labels[code], _LONGEST_HEAD) for code in found.columns]
+        heads = [
+            h(
+                "th",
+                h("span", _wrapped(ui.shortened(axis.labels[code], _LONGEST_HEAD))),
+                scope="col",
+            )
+            for code in found.columns
+        ]
         lines = [(None, None, found.totals), *found.lines]
         body = [
             h(
@@ -1037,8 +1100,11 @@ class FailureExplorer(model.Choice, View):
             for at, (reason, metric, counts) in enumerate(lines)
         ]
         label = f"Rows that do not pass, by reason and {model.MODES[self.modes_by]}"
-        heads = ["reason · metric", "all", *heads]
-        table = ui.table(heads, h("tbody", body), role="grid", aria_label=label)
+        if not found.totals[0]:
+            return h("div", h("p", h("b", title)))
+        table = ui.table(
+            ["reason · metric", "all", *heads], h("tbody", body), role="grid", aria_label=label
+        )
         left_out = [
             f"{found.more_lines:,} more reasons" if found.more_lines else "",
             f"more columns: {found.more_columns:,}" if found.more_columns else "",
@@ -1046,9 +1112,13 @@ class FailureExplorer(model.Choice, View):
         said = ", ".join(text for text in left_out if text)
         return h(
             "div",
-            h("p", h("b", title)),
-            ui.toolbar(ui.menu("Failures by", "set:modes_by", offered, self.modes_by)),
-            h("div", table, keys="grid", cls="xb-mode-grid") if found.totals[0] else None,
+            h(
+                "p",
+                h("b", title),
+                " ",
+                ui.menu("Failures by", "set:modes_by", offered, self.modes_by),
+            ),
+            h("div", table, keys="grid", cls="xb-mode-grid"),
             h("p", f"… {said}", cls="xb-quiet") if said else None,
         )
 
@@ -1115,7 +1185,17 @@ class FailureExplorer(model.Choice, View):
         return f"Failures · {sizes} · {plural(len(self._coded), 'row')}"
 
 
-_OPENED = ("evaluation", "matches", "evidence", "construction")
+_OPENED = ("evaluation", "matches", "evidence", "gold", "construction")
+
+
+def _is_right(records: Sequence[_Row]) -> bool:
+    return all(model.text_of(record["outcome"]) in _PASSES for _, record in records)
+
+
+def _wrapped(name: str) -> list[Any]:
+    """Write a name that is broken between its words only."""
+    first, *rest = re.split(r"(?<=[_./\-\s])", name)
+    return [first, [(h("wbr"), word) for word in rest]]
 
 
 def _place_of(view: Any) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from extractbench_nb.core import Evaluation, MapItem
+from extractbench_nb.core import Evaluation, MapItem, find_causes
 from extractbench_nb.core.schema import MISSING
 from extractbench_nb.core.values import bracketed, json_text, member, scalars
 from extractbench_nb.stats import mismatch_kinds
@@ -28,15 +29,16 @@ from extractbench_nb.views.sides import Segment, Sides, beside
 STATUSES = ("matched", "differing", "missed", "spurious")
 #: Orders of rows that a user can choose.
 ORDERS = {
+    "failing": "differing first",
     "pairs": "pairs in gold's order, spurious last",
     "predicted": "predicted order, missed last",
     "similarity": "least alike first",
-    "failing": "failing first",
 }
 _QUOTED = re.compile(r"\['([A-Za-z_$][\w$-]*)'\]")
 #: The step of an item: ``[3]``, ``[+3]``, or ``['key'][3]``.
 _STEP = re.compile(r"(?:\['(?:[^'\\]|\\.)*'\])?\[\+?\d+\]", re.DOTALL)
 _DEEPEST = 200
+_NUMBER = re.compile(r"\[\+?\d+\]")
 
 
 class Row(NamedTuple):
@@ -158,6 +160,13 @@ def _item(item: Any) -> Any:
 
 
 _LINES = 5
+
+
+def _is_in(place: str, fields: set[str]) -> bool:
+    """Say whether a place is of one of the fields, as they are shown."""
+    return place in fields or label(_NUMBER.sub("[]", place), _WIDEST) in fields
+
+
 _LONGEST_VALUE, _MARKED = 90, 160
 _WIDEST_PLACE = 40
 
@@ -187,10 +196,13 @@ def lines(
     values = values_by_place(row)
     sought = text.strip().casefold()
 
+    if failed and not sought:  # of a pair that differs, what differs
+        values = {place: both for place, both in values.items() if _is_in(place, failed)} or values
+
     def rank(place: str) -> int:
         texts = (value_text(value).casefold() for value in values[place] if value is not MISSING)
         is_hit = sought and any(sought in text for text in texts)
-        return 0 if place in failed else 1 if is_hit else 2
+        return 0 if _is_in(place, failed) else 1 if is_hit else 2
 
     first = set(sorted(values, key=rank)[:_LINES])
     marked = _MARKED if row.is_pair else 0
@@ -199,8 +211,12 @@ def lines(
         if place in first:
             gold, predicted = map(_in_words, both)
             shown = sides(gold, predicted, _LONGEST_VALUE, marked)
-            written.append((label(place), *shown, place in failed))
+            written.append((label(place), *shown, _is_in(place, failed)))
     return written, len(values) - len(written)
+
+
+def _written(value: Any) -> str:
+    return "missing" if value is MISSING else value_text(value)
 
 
 def _in_words(value: Any) -> Any:
@@ -382,7 +398,7 @@ class Board:
     """One array of an evaluation at the present thresholds."""
 
     def __init__(self, ev: Evaluation, path: str) -> None:
-        self.path = path
+        self._ev, self.path = ev, path
         self.array = ArrayMatches(ev, path)
         self.knobs = {knob.key: knob for knob in self.array.knobs}
         self.values: dict[str, float] = {}
@@ -395,6 +411,8 @@ class Board:
 
     def _use(self, outcome: Outcome) -> None:
         self.outcome = outcome
+        for name in ("sums", "cause"):
+            self.__dict__.pop(name, None)
         columns = [outcome.matches[name].tolist() for name in Row._fields]
         self.rows = [
             Row._make(None if cell is pd.NA else cell for cell in cells)
@@ -435,17 +453,63 @@ class Board:
         own = {field.removeprefix(self.field) for field in row.failed_fields}
         return own | self._failed[row.gold_index]
 
+    def failing(self, row: Row) -> set[str]:
+        """Return the fields of a pair that did not pass, as they are shown."""
+        return {label(_NUMBER.sub("[]", place), _WIDEST) for place in self.failed(row)}
+
+    @cached_property
+    def sums(self) -> dict[str, int]:
+        """How many pairs fail in each field, most first."""
+        return dict(Counter(name for row in self.rows for name in self.failing(row)).most_common())
+
+    def commonest(self, field: str) -> tuple[Sides, int]:
+        """Return the difference that most pairs have that fail in a field, and their number."""
+        found: Counter[tuple[str, str]] = Counter()
+        examples: dict[tuple[str, str], Values] = {}
+        for row in self.rows:
+            for place in self.failed(row):
+                if label(_NUMBER.sub("[]", place), _WIDEST) == field:
+                    both = values_by_place(row).get(place, (row.gold, row.predicted))
+                    key = (_written(both[0]), _written(both[1]))
+                    found[key] += 1
+                    examples.setdefault(key, both)
+        if not found:
+            return ([], []), 0
+        (key, often), *_ = found.most_common(1)
+        gold, predicted = map(_in_words, examples[key])
+        return sides(gold, predicted, _LONGEST_VALUE, _MARKED), often
+
+    @cached_property
+    def cause(self) -> str:
+        """Say how many items matched, and in which field most of the others fail."""
+        counts = counted(self.rows)
+        gold = sum(row.gold_index is not None for row in self.rows)
+        said = [f"{counts['matched']:,} of {gold:,} gold items matched"]
+        said += [f"{counts[name]:,} {name}" for name in STATUSES[1:] if counts[name]]
+        text = ", ".join(said) + "."
+        why = "" if self.values else find_causes(self._ev, self.path).text
+        why = why.partition(" ")[2]
+        return f"{text} {why[:1].upper()}{why[1:]}." if why else text
+
     def accepted(self, row: Row) -> set[str]:
         """Return the places of a pair at which an accepted alternative scored."""
         if row.gold_index is None or not row.is_pair:
             return set()
         return self._accepted[row.gold_index]
 
+    def start(self, row: Row) -> str:
+        """Return the path of the item of a row, on gold's side where it has one."""
+        at = row.gold_index
+        return self.path + (f"[+{row.predicted_index}]" if at is None else self._steps[at])
+
+    def holds(self, row: Row, path: str) -> bool:
+        """Say whether a path is in the item of a row."""
+        start = self.start(row)
+        return path == start or path.startswith((f"{start}.", f"{start}["))
+
     def detail(self, row: Row, whole: set[int]) -> dict[str, Any]:
         """Write one row in full; see `detail`."""
-        at = row.gold_index
-        start = self.path + (f"[+{row.predicted_index}]" if at is None else self._steps[at])
-        fields = self.outcome.fields
+        start, fields = self.start(row), self.outcome.fields
         paths = fields["path"]
         inside = (paths == start) | paths.str.startswith((start + ".", start + "["))
         within = fields[inside.astype(bool)].assign(mismatch=self._kinds[inside.astype(bool)])

@@ -12,8 +12,8 @@ import traitlets
 
 from extractbench_nb.core import Evaluation, MapItem
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.support.wording import fitted, plural
+from extractbench_nb.support.nodes import Content, Node, h
+from extractbench_nb.support.wording import fitted, plural, ratio_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import matches_model as model
 from extractbench_nb.views.matches_thresholds import ALIGN, PASS
@@ -24,6 +24,8 @@ from extractbench_nb.views.view import View, checked_name, known, part
 _ALONE = {"missed": "not in the prediction", "spurious": "not in gold"}
 _SIDES = ("gold", "predicted")
 _WIDEST = 60
+#: Fields whose sums are shown.
+_MOST_SUMS = 12
 #: A name may be broken behind each underscore.
 _WORDS = re.compile(r"[^_]*_|[^_]+")
 
@@ -51,22 +53,25 @@ class MatchesView(View):
         all.
     text : str
         What one of the two items must contain, in any case of letters.
+    field : str
+        The only field that pairs must fail in, below the array, such as ``nights``; empty for all.
     sort : str
-        The order: ``pairs`` in gold's order and spurious items last, ``predicted``, ``similarity``
-        with the least alike pair first, ``failing`` first.
+        The order: ``failing`` first, ``pairs`` in gold's order and spurious items last,
+        ``predicted``, or ``similarity`` with the least alike pair first.
     page : int
         The page of rows that is shown, from 0.
     """
 
     kind = "matches"
-    styles = ("matches.css",)
-    settable = frozenset({"status", "text", "sort", "page"})
+    styles = ("pairs.css", "matches.css")
+    settable = frozenset({"status", "field", "text", "sort", "page"})
     path = traitlets.Unicode("")
     selected_pair = traitlets.Any(None, allow_none=True)
     thresholds = traitlets.Dict()
     status = traitlets.Unicode("")
     text = traitlets.Unicode("")
-    sort = traitlets.Unicode("pairs")
+    field = traitlets.Unicode("")
+    sort = traitlets.Unicode("failing")
     page = traitlets.Int(0)
 
     def __init__(
@@ -89,12 +94,25 @@ class MatchesView(View):
 
     def _use(self, board: model.Board) -> None:
         self._board, self._whole = board, set[int]()
+        self._unfolded = False
         self._knob = next((key for key in board.knobs if key not in (ALIGN, PASS)), "")
         self._listed = self._left()
 
     def _left(self) -> list[model.Row]:
         rows = model.ordered(self._board.rows, self.sort)
-        return model.filtered(rows, self.status, self.text)
+        rows = model.filtered(rows, self.status, self.text)
+        failing = self._board.failing
+        return [row for row in rows if not self.field or self.field in failing(row)]
+
+    @property
+    def _unfold(self) -> bool:
+        """Whether matched pairs are listed with the others, and not folded behind them."""
+        return self._unfolded or self.sort != "failing" or bool(self.status or self.text.strip())
+
+    @property
+    def _in_list(self) -> list[model.Row]:
+        others = [row for row in self._listed if row.status != "matched" or row is self._chosen]
+        return self._listed if self._unfold or not others else others
 
     # --- what Python code sets ---------------------------------------------------------------
 
@@ -111,6 +129,8 @@ class MatchesView(View):
             with self.changing():
                 self.selected_pair = None
                 self._use(model.Board(self._ev, change["new"]))
+                self.field = self.field if self.field in self._board.sums else ""
+                self._listed = self._left()
                 self.thresholds, self.page = {}, 0
 
     @traitlets.validate("status", "sort")
@@ -118,9 +138,14 @@ class MatchesView(View):
         trait, word = proposal["trait"].name, proposal["value"]
         return known(trait, word, ("", *model.STATUSES) if trait == "status" else model.ORDERS)
 
+    @traitlets.validate("field")
+    def _known_field(self, proposal: Any) -> str:
+        wanted: str = proposal["value"]
+        return wanted and known("field", wanted, self._board.sums)
+
     @traitlets.validate("page")
     def _existing_page(self, proposal: Any) -> int:
-        return ui.page_of(len(self._listed), proposal["value"], model.PAGE).number
+        return ui.page_of(len(self._in_list), proposal["value"], model.PAGE).number
 
     @traitlets.validate("thresholds")
     def _known_thresholds(self, proposal: Any) -> dict[str, float]:
@@ -147,14 +172,14 @@ class MatchesView(View):
                 row = self._board.row_of((ours, None) if ours is not None else (None, theirs))
                 self.selected_pair = row.pair if row in self._listed else None
 
-    @traitlets.observe("status", "text", "sort")
+    @traitlets.observe("status", "field", "text", "sort")
     def _filters_changed(self, _: Any) -> None:
         with self.changing():
             self._listed = self._left()
             row = self._chosen
             if row not in self._listed:
                 self.selected_pair = row = None
-            self.page = 0 if row is None else self._listed.index(row) // model.PAGE
+            self.page = 0 if row is None else self._in_list.index(row) // model.PAGE
 
     @traitlets.validate("selected_pair")
     def _known_pair(self, proposal: Any) -> model.Pair | None:
@@ -185,8 +210,8 @@ class MatchesView(View):
             with self.changing():
                 if row not in self._listed:
                     with self.hold_trait_notifications():
-                        self.status = self.text = ""
-                self.page = self._listed.index(row) // model.PAGE
+                        self.status = self.text = self.field = ""
+                self.page = self._in_list.index(row) // model.PAGE
 
     @property
     def _chosen(self) -> model.Row | None:
@@ -211,7 +236,21 @@ class MatchesView(View):
     def do_clear(self, _: Any) -> None:
         """Remove the filters."""
         with self.hold_trait_notifications():
-            self.status = self.text = ""
+            self.status = self.text = self.field = ""
+
+    def do_status(self, status: Any) -> None:
+        """List the items of one status only, or all again."""
+        if status in model.STATUSES:
+            self.status = "" if status == self.status else status
+
+    def do_field_chip(self, field: Any) -> None:
+        """List the pairs that fail in one field only, or all again."""
+        if isinstance(field, str) and field in self._board.sums:
+            self.field = "" if field == self.field else field
+
+    def do_unfold(self, _: Any) -> None:
+        """List the matched pairs too, or fold them again."""
+        self._unfolded = not self._unfolded
 
     def do_whole(self, at: Any) -> None:
         """Show all of the values in a row of the chosen pair."""
@@ -255,7 +294,7 @@ class MatchesView(View):
     def _open_page(self, pdf: str | Path, side: str, wanted: str) -> None:
         from extractbench_nb.views.evidence_view import EvidenceView
 
-        view = EvidenceView(None, pdf, self._ev, side=side)
+        view = EvidenceView(None, pdf, self._ev, side=side, path="")
         below = (f"{wanted}.", f"{wanted}[")  # of an array, the first value
         for path in view.values["path"]:
             if model.plain(path) == wanted or model.plain(path).startswith(below):
@@ -266,28 +305,59 @@ class MatchesView(View):
     # --- what is shown -----------------------------------------------------------------------
 
     def draw(self) -> dict[str, Node]:
-        """Draw the controls, the counts, and the rows."""
+        """Draw the cause, chips that filter, the list, and beside it a pair or the sums."""
+        board = self._board
+        score = board.outcome.summary["score"]
+        value = "n/a" if score is pd.NA else ratio_text(score)
         title = h("p", self.title, cls="xb-title", live=True)
+        row = self._chosen
+        detail = sums_table(board, self.field) if row is None else self._detail(row)
         return {
-            "page": h("div", title, part("tools"), part("sums"), part("rows")),
+            "page": h(
+                "div",
+                title,
+                ui.headline(value, ui.sentence(board.cause)),
+                part("tools"),
+                ui.split(part("rows"), part("detail")),
+                part("sums"),
+            ),
             "tools": self._tools(),
-            "sums": h("div", self._counts(), self._sliders(), cls="xb-sums"),
             "rows": self._rows(),
+            "detail": h("div", detail, cls="xb-detail", key=f"{row and row.pair}"),
+            "sums": h("div", self._counts(), self._sliders(), cls="xb-sums"),
         }
 
     def _tools(self) -> Node:
         counts = model.counted(self._board.rows)
-        statuses = {"": f"all ({len(self._board.rows):,})"}
-        statuses |= {name: f"{name} ({n:,})" for name, n in counts.items()}
         arrays = model.offered_arrays(self._arrays, self._board.path)
         at = self._arrays["path"].tolist().index(self._board.path)
         hint = "text in the items"
-        return ui.toolbar(
-            ui.menu("Array", "array", arrays, at),
-            ui.menu("Show", "set:status", statuses, self.status),
-            ui.menu("Order", "set:sort", model.ORDERS, self.sort),
-            ui.search("Find a text in the items", "set:text", self.text, hint, "rows"),
-            ui.button("Clear filters", "clear") if self.status or self.text.strip() else None,
+        active = bool(self.status) + bool(self.text.strip()) + bool(self.field)
+        statuses = {"": "all"} | {name: f"{name} ({n:,})" for name, n in counts.items()}
+        order = ("differing", "missed", "spurious", "matched")
+        return h(
+            "div",
+            ui.toolbar(
+                ui.menu("Array", "array", arrays, at) if len(arrays) > 1 else None,
+                ui.filters(
+                    active,
+                    ui.menu("Show", "set:status", statuses, self.status),
+                    ui.menu("Order", "set:sort", model.ORDERS, self.sort),
+                    ui.search("Find a text in the items", "set:text", self.text, hint, "rows"),
+                ),
+                ui.button("Clear filters", "clear") if active else None,
+            ),
+            h(
+                "div",
+                ui.chips(
+                    "Items by status",
+                    "status",
+                    [(name, ui.mark(name), counts[name]) for name in order if counts[name]],
+                    self.status,
+                ),
+                field_chips(self._board, "field_chip", self.field),
+                cls="xb-by-chips",
+            ),
         )
 
     def _sliders(self) -> Node | None:
@@ -308,7 +378,8 @@ class MatchesView(View):
                 ui.slider("Value", "field", level(self._knob), (0, 1), 0.01),
             ]
         reset = ui.button("As declared", "declared", disabled=not self._board.values)
-        return ui.toolbar(controls, reset) if knobs else None
+        changed = len(self._board.values)
+        return ui.filters(changed, controls, reset, label="Try thresholds") if knobs else None
 
     def _counts(self) -> Node:
         counts = self._board.counts()
@@ -327,40 +398,30 @@ class MatchesView(View):
         return h("div", ui.table((h("td"), *heads), h("tbody", rows), cls="xb-counts"), said)
 
     def _rows(self) -> Node:
-        board, cut = self._board, ui.page_of(len(self._listed), self.page, model.PAGE)
-        shown = [
-            (row, *model.lines(row, board.failed(row), self.text)) for row in cut.of(self._listed)
-        ]
-        is_named = any(place for _, lines, _ in shown for place, *_ in lines)
-        bodies: list[Node] = []
-        for row, lines, hidden in shown:
-            is_open = row is self._chosen
-            bodies.append(self._pair(row, [] if is_open else lines, hidden, named=is_named))
-            if is_open:
-                line = h("tr", h("td", self._detail(row), colspan=5 + is_named))
-                shown_at = f"{row.pair}"
-                bodies.append(h("tbody", line, key="detail", cls="xb-detail", reveal=shown_at))
-        heads = ("status", "gold → predicted", *["field"] * is_named, *_SIDES, "similarity")
-        table = ui.table(
-            [h("th", name, scope="col", key=name) for name in heads],
-            bodies,
-            cls="xb-rows",
-            keys="list",
-            escape="close" if self._chosen else None,
-        )
+        board, in_list = self._board, self._in_list
+        cut = ui.page_of(len(in_list), self.page, model.PAGE)
+        chosen = self._chosen
+        table = pairs(board, cut.of(in_list), chosen, self.text)
         parts = [f"Items: {model.ORDERS[self.sort]}"]
         parts += [f"only {self.status}"] if self.status else []
+        parts += [f"failing in {fitted(self.field, _WIDEST)}"] if self.field else []
         parts += [f"with {fitted(self.text, _WIDEST)!r}"] if self.text.strip() else []
         which = ", ".join(parts)
-        said = f"{which}: {cut.total:,} of {plural(len(board.rows), 'row')}"
+        said = f"{which}: {len(self._listed):,} of {plural(len(board.rows), 'row')}"
+        folded = len(self._listed) - len(in_list)
+        fold = f"{folded:,} matched ▸" if folded else "Fold matched ▾" if self._unfolded else ""
         return h(
             "div",
             ui.listed(said, cut, "rows"),
             h("p", f"{which}: {ui.shown_text(cut, 'rows')}", static=True),
-            h("div", table, cls="xb-scroll", scroll=True)
+            h("div", table, cls="xb-scroll", scroll=True, escape="close" if chosen else None)
             if cut.total
             else h("p", self._why_empty(), cls="xb-empty"),
+            ui.button(fold, "unfold") if fold else None,
             ui.more(cut.total - cut.last, "rows", static=True),
+            h("p", f"{folded:,} matched, not listed", cls="xb-quiet", static=True)
+            if folded
+            else None,
             ui.code(self.code, self._variable),
             id="rows",
         )
@@ -375,103 +436,10 @@ class MatchesView(View):
             )
         return "Both arrays are empty: there is nothing to match."
 
-    def _pair(
-        self,
-        row: model.Row,
-        lines: list[tuple[str, list[Segment], list[Segment], bool]],
-        hidden: int,
-        *,
-        named: bool,
-    ) -> Node:
-        """Draw a pair, or an item without a partner: a line per field, or none where it is open."""
-        span = max(1, len(lines) + bool(lines and hidden))
-        failed = [model.label(place) or "value" for place in sorted(self._board.failed(row))]
-        told = f"failed: {fitted(', '.join(failed), 200)}" if failed else ""
-        others = [model.label(place) or "value" for place in sorted(self._board.accepted(row))]
-        read = f"accepted: {fitted(', '.join(others), 200)}" if others else ""
-        items = [item for item in (row.gold, row.predicted) if isinstance(item, MapItem)]
-        keys = " → ".join(dict.fromkeys(fitted(item.key, _WIDEST) for item in items))
-        places = " → ".join("–" if at is None else str(at) for at in row.pair)
-        status = ui.mark(row.status)
-        first = [_noted(status, told, read, rowspan=span), _noted(places, keys, rowspan=span)]
-        alike: Node | str = "–" if row.similarity is None else ui.score(row.similarity)
-        last = h("td", alike, cls="xb-num", rowspan=span)
-        alone = _ALONE.get(row.status)
-        trs = []
-        for at, (place, gold, predicted, is_bad) in enumerate(lines):
-            sides: list[Node] = [
-                h("td", ui.segments(side, self.text), cls="xb-value", dir="auto", key=name)
-                for name, side in zip(_SIDES, (gold, predicted), strict=True)
-            ]
-            if alone:
-                empty = h("td", alone, cls="xb-quiet xb-alone", rowspan=span, key="alone")
-                kept = row.gold_index is None
-                sides = [sides[kept]] if at else [empty, sides[1]] if kept else [sides[0], empty]
-            name = [h("th", "≠ " if is_bad else "", place, scope="row")] if named else []
-            opens, closes = (first, [last]) if not at else ([], [])
-            trs.append(h("tr", opens, name, sides, closes, cls="xb-failed" if is_bad else None))
-        if not lines:
-            trs = [h("tr", first, h("td", model.title(row), colspan=2 + named), last)]
-        elif hidden:
-            trs.append(h("tr", h("th", f"… {hidden:,} more", scope="row")))
-        return h(
-            "tbody",
-            trs,
-            key=f"{row.pair}",
-            item=True,
-            do="pair",
-            send=list(row.pair),
-            aria_current="true" if row is self._chosen else None,
-            found=bool(self.text.strip()),
-            cls=f"xb-row xb-t-{row.status}",
-        )
-
     def _detail(self, row: model.Row) -> Node:
-        shown = self._board.detail(row, self._whole)
-        scored = ("metric", "score", "outcome") if shown["scored"] else ()
-        on_page = self._pdf is not None
-        heads = [
-            h("th", name, scope="col", key=name, cls="xb-num" if name == "score" else None)
-            for name in ("field", *shown["sides"], *scored)
-        ] + [h("th", "PDF", scope="col", live=True)] * on_page
-        rows = []
-        for line in shown["rows"]:
-            verdict = line["verdict"]
-            pages = [
-                ui.button(
-                    side, "page", [line["at"], side], aria_label=f"Show {side} {name} on its page"
-                )
-                for name in [line["place"] or "value"]
-                for side in line["paths"]
-            ]
-            cells = [
-                h("th", line["place"], scope="row"),
-                [self._whole_value(line, side) for side in shown["sides"]],
-                _verdict(verdict) if scored else None,
-                h("td", pages, live=True) if on_page else None,
-            ]
-            is_bad = verdict is not None and verdict["outcome"] != "correct"
-            rows.append(h("tr", cells, cls="xb-failed" if is_bad else None, key=line["at"]))
-        left_out = (f"… {shown['more']:,} more fields. " if shown["more"] else "") + (
-            f"Absent on both sides: {shown['absent']:,}." if shown["absent"] else ""
-        )
         code = self._code(None, {}, [row])
-        return h(
-            "div",
-            h("p", shown["note"]) if shown["note"] else None,
-            ui.table(heads, h("tbody", rows)),
-            h("p", left_out, cls="xb-quiet") if left_out else None,
-            ui.toolbar(ui.copy("Copy code", code), h("code", code)),
-        )
-
-    def _whole_value(self, line: dict[str, Any], side: str) -> Node:
-        length = line["more"].get(side)
-        label = f"Show all of {line['place'] or 'the value'}, {side}"
-        rest = length and [
-            h("em", f" ({length:,} characters) ", cls="xb-quiet"),
-            ui.button("show all", "whole", line["at"], aria_label=label),
-        ]
-        return h("td", ui.segments(line[side]), rest, cls="xb-value", dir="auto")
+        drawn = pair_detail(self._board, row, self._whole, on_page=self._pdf is not None)
+        return h("div", drawn, ui.toolbar(ui.copy("Copy code", code), h("code", code)))
 
     # --- results -----------------------------------------------------------------------------
 
@@ -498,7 +466,9 @@ class MatchesView(View):
 
         At other thresholds than those declared, `matches` of this view has the rows.
         """
-        sort = None if self.text.strip() else self.sort  # these rows are known by their labels
+        sort = (
+            None if self.text.strip() or self.field else self.sort
+        )  # these rows are known by their labels
         return self._code(sort, {"status": self.status} if self.status else {}, self._listed)
 
     def _code(self, sort: str | None, conditions: dict[str, str], rows: Sequence[model.Row]) -> str:
@@ -529,18 +499,174 @@ class MatchesView(View):
         return f"Array matches · {self._board}"
 
 
-def _noted(content: Node | str, *notes: str, **attributes: Any) -> Node:
+def sums_table(board: model.Board, field: str = "") -> Node | None:
+    """Draw in which fields pairs differ, how many of them, and the difference most of them have."""
+    if not board.sums:
+        return None
+    rows = []
+    for name, total in board.sums.items():
+        (gold, predicted), often = board.commonest(name)
+        said = f"{often:,} of {total:,}" if often > 1 else ""
+        rows.append(
+            h(
+                "tr",
+                h("th", name or "value", scope="row"),
+                h("td", f"{total:,}", cls="xb-num"),
+                h("td", ui.segments(gold), cls="xb-value", dir="auto"),
+                h("td", ui.segments(predicted), cls="xb-value", dir="auto"),
+                h("td", said, cls="xb-quiet"),
+                cls="xb-failed" if name == field else None,
+                key=name,
+            )
+        )
+    heads = ("field", "pairs", *_SIDES, "most frequent difference")
+    title = h("p", h("b", "What differs in pairs"))
+    return h("div", title, ui.table(heads, h("tbody", rows[:_MOST_SUMS])))
+
+
+def field_chips(board: model.Board, do: str, chosen: str) -> Node | None:
+    """Make chips of the fields that pairs fail in, most first."""
+    shown = list(board.sums.items())[:_MOST_SUMS]
+    return ui.chips(
+        "Pairs by the field that differs",
+        do,
+        [(name, f"≠ {name or 'value'}", total) for name, total in shown],
+        chosen or None,
+    )
+
+
+def pairs(
+    board: model.Board, rows: Sequence[model.Row], chosen: model.Row | None, text: str = ""
+) -> Node:
+    """Draw pairs and items without a partner: of a pair that differs, what differs only."""
+    shown = [(row, *model.lines(row, board.failing(row), text)) for row in rows]
+    is_named = any(place for _, lines, _ in shown for place, *_ in lines)
+    bodies = [
+        _pair(board, row, lines, hidden, named=is_named, chosen=row is chosen, text=text)
+        for row, lines, hidden in shown
+    ]
+    heads = ("status", "gold → predicted", *["field"] * is_named, *_SIDES, "similarity")
+    cells = [h("th", name, scope="col", key=name) for name in heads]
+    return ui.table(cells, bodies, cls="xb-pairs", keys="list")
+
+
+def _pair(  # noqa: PLR0913 - options by name
+    board: model.Board,
+    row: model.Row,
+    lines: list[tuple[str, list[Segment], list[Segment], bool]],
+    hidden: int,
+    *,
+    named: bool,
+    chosen: bool,
+    text: str,
+) -> Node:
+    """Draw a pair, or an item without a partner: a line per field."""
+    span = max(1, len(lines) + bool(hidden))
+    failed = [name or "value" for name in sorted(board.failing(row))]
+    told = f"failed: {fitted(', '.join(failed), 200)}" if failed and hidden else ""
+    others = [model.label(place) or "value" for place in sorted(board.accepted(row))]
+    read = f"accepted: {fitted(', '.join(others), 200)}" if others else ""
+    items = [item for item in (row.gold, row.predicted) if isinstance(item, MapItem)]
+    keys = " → ".join(dict.fromkeys(fitted(item.key, _WIDEST) for item in items))
+    places = " → ".join("–" if at is None else str(at) for at in row.pair)
+    first = [
+        _noted(ui.mark(row.status), told, read, rowspan=span),
+        _noted(places, keys, rowspan=span),
+    ]
+    alike: Node | str = "–" if row.similarity is None else ui.score(row.similarity)
+    last = h("td", alike, cls="xb-num", rowspan=span)
+    alone = _ALONE.get(row.status)
+    trs = []
+    for at, (place, gold, predicted, is_bad) in enumerate(lines):
+        sides: list[Node] = [
+            h("td", ui.segments(side, text), cls="xb-value", dir="auto", key=name)
+            for name, side in zip(_SIDES, (gold, predicted), strict=True)
+        ]
+        if alone:
+            empty = h("td", alone, cls="xb-quiet xb-alone", rowspan=span, key="alone")
+            kept = row.gold_index is None
+            sides = [sides[kept]] if at else [empty, sides[1]] if kept else [sides[0], empty]
+        name = [h("th", "≠ " if is_bad else "", place, scope="row")] if named else []
+        opens, closes = (first, [last]) if not at else ([], [])
+        trs.append(h("tr", opens, name, sides, closes, cls="xb-failed" if is_bad else None))
+    if not lines:
+        trs = [h("tr", first, h("td", model.title(row), colspan=2 + named), last)]
+    elif hidden:
+        trs.append(h("tr", h("th", f"… {hidden:,} more", scope="row", colspan=2)))
+    return h(
+        "tbody",
+        trs,
+        key=f"{row.pair}",
+        item=True,
+        do="pair",
+        send=list(row.pair),
+        aria_current="true" if chosen else None,
+        reveal=f"{row.pair}" if chosen else None,
+        found=bool(text.strip()),
+        cls=f"xb-row xb-t-{row.status}",
+    )
+
+
+def pair_detail(
+    board: model.Board, row: model.Row, whole: set[int], *, on_page: bool = False
+) -> Node:
+    """Draw one pair, or an item without a partner, in full: a line per field and metric."""
+    shown = board.detail(row, whole)
+    scored = ("verdict",) if shown["scored"] else ()
+    heads = [
+        h("th", name, scope="col", key=name) for name in ("field", *shown["sides"], *scored)
+    ] + [h("th", "PDF", scope="col", live=True)] * on_page
+    rows = []
+    for line in shown["rows"]:
+        verdict = line["verdict"]
+        name = line["place"] or "value"
+        pages = [
+            ui.button(
+                side, "page", [line["at"], side], aria_label=f"Show {side} {name} on its page"
+            )
+            for side in line["paths"]
+        ]
+        cells = [
+            h("th", line["place"], scope="row"),
+            [_whole_value(line, side) for side in shown["sides"]],
+            _verdict(verdict) if scored else None,
+            h("td", pages, live=True) if on_page else None,
+        ]
+        is_bad = verdict is not None and verdict["outcome"] != "correct"
+        rows.append(h("tr", cells, cls="xb-failed" if is_bad else None, key=line["at"]))
+    left_out = (f"… {shown['more']:,} more fields. " if shown["more"] else "") + (
+        f"Absent on both sides: {shown['absent']:,}." if shown["absent"] else ""
+    )
+    return h(
+        "div",
+        h("p", h("b", model.title(row))),
+        h("p", shown["note"]) if shown["note"] else None,
+        h("div", ui.table(heads, h("tbody", rows)), cls="xb-wide"),
+        h("p", left_out, cls="xb-quiet") if left_out else None,
+        key=f"pair {row.pair}",
+    )
+
+
+def _whole_value(line: dict[str, Any], side: str) -> Node:
+    length = line["more"].get(side)
+    label = f"Show all of {line['place'] or 'the value'}, {side}"
+    rest = length and [
+        h("em", f" ({length:,} characters) ", cls="xb-quiet"),
+        ui.button("show all", "whole", line["at"], aria_label=label),
+    ]
+    return h("td", ui.segments(line[side]), rest, cls="xb-value", dir="auto")
+
+
+def _noted(content: Content, *notes: str, **attributes: Any) -> Node:
     """Make a cell with notes below its content; an empty one is left out."""
     below = [h("div", note, cls="xb-quiet xb-value") for note in notes if note]
     return h("td", content, below, **attributes)
 
 
-def _verdict(verdict: dict[str, Any] | None) -> list[Node]:
+def _verdict(verdict: dict[str, Any] | None) -> Node:
     if verdict is None:
-        return [h("td", "not scored", cls="xb-quiet"), h("td"), h("td")]
+        return h("td", "not scored", cls="xb-quiet")
     metric = [(piece, h("wbr")) for piece in _WORDS.findall(verdict["metric"])]
-    return [
-        h("td", metric, cls="xb-word"),
-        h("td", ui.score(verdict["score"]), cls="xb-num xb-word"),
-        _noted(ui.mark(verdict["outcome"]), verdict["reason"], verdict["reasoning"], cls="xb-word"),
-    ]
+    told = h("div", metric, f" · {verdict['reason']}" if verdict["reason"] else "", cls="xb-quiet")
+    said = [ui.mark(verdict["outcome"]), " ", ui.score(verdict["score"]), told]
+    return _noted(said, verdict["reasoning"], cls="xb-word")

@@ -103,6 +103,8 @@ class View(anywidget.AnyWidget):
     _name = traitlets.Unicode("").tag(sync=True)
     _style = traitlets.Unicode("").tag(sync=True)
     _slots = traitlets.Int(_SLOTS).tag(sync=True)
+    #: The number of the last event that was handled: the page waits for it.
+    _heard = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, **options: Any) -> None:
         """Draw the page, then open the widget: a subclass sets its state before."""
@@ -137,7 +139,11 @@ class View(anywidget.AnyWidget):
 
     def _received(self, _: object, content: Any, __: object) -> None:
         if isinstance(content, dict) and isinstance(content.get("do"), str):
-            self.perform(content["do"], content.get("value"))
+            try:
+                self.perform(content["do"], content.get("value"))
+            finally:
+                if type(at := content.get("at")) is int:
+                    self._heard = at
 
     @in_turn
     def perform(self, name: str, value: Any = None) -> None:

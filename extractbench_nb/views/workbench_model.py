@@ -37,6 +37,8 @@ class Cases:
 
     rows: tuple[Case, ...]
     more: pd.DataFrame
+    #: The verdicts that the cases bring: those of the evaluation they are from.
+    brought: Verdicts | None = None
 
     def __len__(self) -> int:
         """Return the number of cases."""
@@ -128,7 +130,28 @@ def _from_frame(frame: pd.DataFrame, *, as_given: bool) -> Cases:
             raise InputError(f"case {number}: {error}") from None
     rows = zip(golds, predicted, map(_declared, golds), expected, strict=True)
     more = frame.drop(columns=[c for c in (*_SIDES, "expected") if c in frame.columns])
-    return Cases(tuple(Case(*row) for row in rows), more.reset_index(drop=True))
+    return Cases(tuple(Case(*row) for row in rows), more.reset_index(drop=True), _brought(frame))
+
+
+def _brought(frame: pd.DataFrame) -> Verdicts | None:
+    """Return the verdicts in the columns `passed` and, if there is one, `score`."""
+    if "passed" not in frame.columns:
+        return None
+    verdicts = frame["passed"].astype("boolean")
+    passed = verdicts.fillna(value=False).to_numpy(dtype=bool)
+    scores = frame["score"] if "score" in frame.columns else verdicts
+    texts = [
+        tuple(frame[name].fillna("").astype(str)) if name in frame.columns else ("",) * len(frame)
+        for name in ("outcome", "reason")
+    ]
+    return Verdicts(
+        np.asarray(scores.astype("Float64").fillna(np.nan), dtype=np.float64),
+        passed,
+        verdicts.notna().to_numpy(dtype=bool),
+        texts[0],
+        texts[1],
+        (None,) * len(frame),
+    )
 
 
 def _json_values(column: pd.Series, as_given: bool) -> list[Any]:
@@ -194,7 +217,8 @@ def _from_fields(fields: pd.DataFrame, field: str | None, kinds: frozenset[str])
         field is not None or not kinds or json_type(value) in kinds for value in gold_or_predicted
     ]
     more = rows.loc[taken, labels].reset_index(drop=True).astype(TEXT)
-    return Cases(tuple(c for c, wanted in zip(found, taken, strict=True) if wanted), more)
+    kept = tuple(c for c, wanted in zip(found, taken, strict=True) if wanted)
+    return Cases(kept, more, _brought(rows[taken]))
 
 
 def _types(rows: pd.DataFrame) -> list[tuple[str, ...]]:
@@ -253,6 +277,12 @@ class Tuning:
     def own(self) -> bool:
         """Whether the metric is one of this package's, and not the user's."""
         return all(entry.source != "user" for entry in self._entries)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a metric of the same name was registered since."""
+        pairs = zip(self._specs, self._entries, strict=True)
+        return any(REGISTRY.entries.get(spec.metric_id) is not entry for spec, entry in pairs)
 
     def mark(self, params: Mapping[str, Any]) -> float | None:
         """Return the lowest score that passes; None if there is no single numeric threshold."""
@@ -455,7 +485,10 @@ class Baseline(NamedTuple):
 
 
 class Bench:
-    """Cases, a metric whose params change, and a baseline: the metric at the start by default."""
+    """Cases, a metric whose params change, and a baseline.
+
+    The baseline is the verdicts that the cases bring, else the metric with its first params.
+    """
 
     def __init__(
         self,
@@ -473,7 +506,10 @@ class Bench:
             self._metric = self.tuning.name  # the function may be redefined
         self._scorer = CaseScorer(cases.rows, judge, profile)
         self.params = dict(self.tuning.start)
-        self.baseline = self._baseline(Tuning(metric if baseline is None else baseline))
+        if baseline is None and cases.brought is not None:
+            self.baseline = Baseline("as evaluated", None, cases.brought)
+        else:
+            self.baseline = self._baseline(Tuning(metric if baseline is None else baseline))
 
     def _baseline(self, tuning: Tuning, params: Mapping[str, Any] | None = None) -> Baseline:
         values = tuning.start if params is None else params
@@ -504,6 +540,17 @@ class Bench:
                 self.params = self.with_params({key: value})
             except InputError:
                 continue
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the metric was redefined since it was looked up."""
+        return self.tuning.is_stale
+
+    @property
+    def seen(self) -> Flags:
+        """Mark the cases that the metric is asked about: those that no missing value decides."""
+        outcomes = np.array(self.verdicts.outcome, dtype=object)
+        return np.isin(outcomes, ("correct", "incorrect", "judge_error"))
 
     @property
     def rules(self) -> str:

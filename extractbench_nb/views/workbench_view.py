@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,10 @@ SHOWN = {
     "flips": "Only flips",
     "passed": "Passing",
     "failed": "Failing",
+    "gained": "Gained",
+    "lost": "Lost",
     "errors": "Without a verdict",
+    "unseen": "Decided before the metric",
     "disagreements": "Other than expected",
 }
 #: In which order, with the words for it.
@@ -70,7 +74,10 @@ def chosen(bench: model.Bench, shown: str, sort: str, text: str) -> list[int]:
         "flips": flips != 0,
         "passed": now.passed,
         "failed": now.decided & ~now.passed,
+        "gained": flips > 0,
+        "lost": flips < 0,
         "errors": ~now.decided,
+        "unseen": ~bench.seen,
         "disagreements": now.decided & (labels >= 0) & (labels != now.passed),
     }[shown]
     places: list[int] = np.flatnonzero(keep).tolist()
@@ -80,7 +87,10 @@ def chosen(bench: model.Bench, shown: str, sort: str, text: str) -> list[int]:
         places = [at for at in places if wanted in f"{bench.cases.texts[at]}\n{errors[at]}"]
     if sort != "given":
         keys = {
-            "failures": np.where(flips != 0, 0, np.where(now.passed, 2, 1)),
+            # lost before gained, then what fails, then what passes; what is never asked is last
+            "failures": np.select(
+                [flips < 0, flips > 0, ~bench.seen, now.passed], [0, 1, 4, 3], default=2
+            ),
             "lowest": np.nan_to_num(now.score, nan=_NOT_TOLD),
         }[sort]
         places.sort(key=lambda at: keys[at])
@@ -203,24 +213,35 @@ def case_detail(bench: model.Bench, at: int, limit: int = _FULL) -> Node:
 # --- figures --------------------------------------------------------------------------------------
 
 
-def figures(bench: model.Bench) -> Node:
-    """Draw the figures of the verdicts now and of the baseline."""
-    found = model.facts(bench)
-    now = [" · ".join(filter(None, (value, note))) for _, value, _, note in found]
-    rows = {
-        "Now": (bench.rules, now),
-        "Baseline": (bench.baseline.rules, [before for _, _, before, _ in found]),
-    }
-    body = [
-        h(
-            "tr",
-            h("th", f"{name}: ", h("code", one_line(rules, _LONGEST_RULES)), scope="row"),
-            [h("td", text) for text in texts],
-        )
-        for name, (rules, texts) in rows.items()
-    ]
-    heads = [h("td"), *(h("th", name, scope="col") for name, *_ in found)]
-    return ui.table(heads, h("tbody", body, aria_live="polite"), cls="xb-figures")
+def head(bench: model.Bench) -> Node:
+    """Write how many cases pass, what changed, and an exception of the metric."""
+    found = {name: (value, before) for name, value, before, _ in model.facts(bench)}
+    passing, before = found["Passing"]
+    flips = bench.flips()
+    gained, lost = int((flips > 0).sum()), int((flips < 0).sum())
+    rate = ratio_text(bench.verdicts.passed.mean()) if len(bench.cases) else "n/a"
+    said = (
+        f"of the cases pass: {passing}, before {before}. {gained:,} {model.GAINED}, "
+        f"{lost:,} {model.LOST} against {one_line(bench.baseline.rules, _LONGEST_RULES)}."
+    )
+    more = ["mean score {}, before {}".format(*found["Mean score"])]
+    more += [f"as expected {found['As expected'][0]}"] if "As expected" in found else []
+    unseen = int((~bench.seen & bench.verdicts.decided).sum())
+    more += [f"{plural(unseen, 'case')} decided before the metric, by a missing value"] * bool(
+        unseen
+    )
+    errors = Counter(filter(None, (bench.verdicts.error(at) for at in range(len(bench.cases)))))
+    trouble = None
+    for text, often in errors.most_common(1):
+        told = f"{plural(often, 'case')} without a verdict: {one_line(text, _LONGEST_ERROR)}"
+        trouble = h("p", told, cls="xb-trouble", role="alert")
+    return h(
+        "div",
+        trouble,
+        ui.headline(rate, said),
+        h("p", " · ".join(more), cls="xb-quiet"),
+        h("p", h("code", one_line(bench.rules, _LONGEST_RULES)), static=True),
+    )
 
 
 # --- the curve: the share of cases that pass at each value of a param, as SVG ---------------------
@@ -506,6 +527,8 @@ class Workbench(View):
         The cases' further columns come first, then gold, predicted, score, passed, outcome, reason,
         baseline_score, baseline_passed, flip (gained, lost), expected, error.
         """
+        if self._bench.is_stale:
+            self.rescore()
         return self._bench.results()
 
     @property
@@ -608,6 +631,8 @@ class Workbench(View):
     @in_turn
     def perform(self, name: str, value: Any = None) -> None:
         """Do what an event of the page asks for; ``param:n`` sets the param at a place."""
+        if self._bench.is_stale:  # the numbers would be those of another metric
+            self.rescore()
         verb, _, at = name.partition(":")
         if verb != "param":
             super().perform(name, value)
@@ -627,6 +652,11 @@ class Workbench(View):
             except traitlets.TraitError as error:
                 self._refused = one_line(str(error), _LONGEST_ERROR)
                 self._refusals += 1  # the control is built anew, and shows what is
+
+    def do_chip(self, shown: Any) -> None:
+        """Show the cases of one kind only, or all again."""
+        if isinstance(shown, str) and shown in self._choices:
+            self.shown = "all" if shown == self.shown else shown
 
     def do_over(self, at: Any) -> None:
         """Draw the curve over the param at a place of the menu."""
@@ -673,26 +703,50 @@ class Workbench(View):
             at = self._bench.curves.index(self.over)
             over = ui.menu("Curve over", "over", names, at) if len(names) > 1 else None
             self._curve_node = h("div", over, self._curve.draw())
-        filters = ui.toolbar(
-            ui.menu("Show", "set:shown", self._choices, self.shown),
-            ui.menu("Sort", "set:sort", SORTS, self.sort),
-            ui.search("Find text of a case", "set:text", self.text, "text of a case", "cases"),
-        )
+        case = self.selected_case
+        beside = [part("curve"), part("config")]
+        detail = None if case is None else case_detail(self._bench, case, self._limit)
         return {
             "page": h(
                 "div",
                 h("p", repr(self), cls="xb-title", live=True),
-                part("figures"),
-                h("div", part("params"), part("curve"), cls="xb-beside xb-top"),
+                part("head"),
+                part("params"),
                 part("filters"),
-                part("cases"),
+                ui.split(part("cases"), [part("detail"), *beside]),
             ),
-            "figures": figures(self._bench),
+            "head": head(self._bench),
             "params": self._params(),
-            "curve": self._curve_node,
-            "filters": filters,
+            "filters": self._filters(),
             "cases": self._cases(),
+            "detail": h("div", detail),
+            "curve": self._curve_node,
+            "config": self._config(),
         }
+
+    def _filters(self) -> Node:
+        counts = {
+            name: len(chosen(self._bench, name, "given", ""))
+            for name in ("lost", "gained", "failed", "errors", "passed", "unseen", "disagreements")
+            if name in self._choices
+        }
+        chips = [(name, self._choices[name], n) for name, n in counts.items() if n]
+        active = bool(self.text.strip()) + (self.sort != "failures")
+        return h(
+            "div",
+            ui.chips("Cases", "chip", chips, self.shown),
+            ui.toolbar(
+                ui.filters(
+                    active,
+                    ui.menu("Show", "set:shown", self._choices, self.shown),
+                    ui.menu("Sort", "set:sort", SORTS, self.sort),
+                    ui.search(
+                        "Find text of a case", "set:text", self.text, "text of a case", "cases"
+                    ),
+                )
+            ),
+            cls="xb-filter-line",
+        )
 
     def _params(self) -> Node:
         bench = self._bench
@@ -705,24 +759,32 @@ class Workbench(View):
         note = "" if controls else "This metric has no params."
         if others:
             note = one_line(f"No control, set in Python: {', '.join(others)}", 120)
-        config = json.dumps(document_json(self.config), indent=2)
-        too_long = len(config) > _LONGEST_CONFIG
         return h(
             "div",
             h("div", controls, cls="xb-params", key=self._refusals, live=True),
             h("p", self._refused, role="status", cls="xb-bad", live=True),
             h("p", note, cls="xb-quiet") if note else None,
+        )
+
+    def _config(self) -> Node:
+        """Draw what the params are for, folded: the config, and other baselines."""
+        config = json.dumps(document_json(self.config), indent=2)
+        too_long = len(config) > _LONGEST_CONFIG
+        return h(
+            "div",
             ui.toolbar(
                 ui.button("Reset", "reset", title="Give the params their first values"),
                 ui.button("Use as baseline", "baseline", title="Compare with these params"),
-                ui.button("Score again", "rescore", title="After the metric was redefined"),
+                ui.button("Score again", "rescore", title="Ask a judge again that failed"),
             ),
             h("p", "Too long to be shown: use the attribute config.", cls="xb-quiet")
             if too_long
-            else [
-                h("p", "evaluation_config ", ui.copy("Copy as evaluation_config", config)),
+            else h(
+                "details",
+                h("summary", "evaluation_config"),
                 h("pre", config, cls="xb-config", tabindex=0),
-            ],
+                ui.copy("Copy as evaluation_config", config),
+            ),
         )
 
     def _control(self, tuned: model.Tuned, value: Any, do: str) -> Node | None:
@@ -749,15 +811,12 @@ class Workbench(View):
     def _cases(self) -> Node:
         bench, places = self._bench, self._places()
         cut = ui.page_of(len(places), self.page, PAGE)
-        body, chosen = [], self.selected_case
         heads = ["Case", "Gold", "Predicted", "Verdict"]
         heads += ["Expected"] if bench.cases.labelled else []
-        detail = None if chosen is None else case_detail(bench, chosen, self._limit)
-        for at in cut.of(places):
-            body.append(case_row(bench, at, chosen=at == chosen, wanted=self.text))
-            if at == chosen:
-                body.append(h("tr", h("td", detail, colspan=len(heads)), key="detail"))
-                detail = None
+        body = [
+            case_row(bench, at, chosen=at == self.selected_case, wanted=self.text)
+            for at in cut.of(places)
+        ]
         table = ui.table(heads, h("tbody", body, keys="list"), cls="xb-cases", id="cases")
         which = f"{self._choices[self.shown]}, {SORTS[self.sort].lower()}"
         said = f"{which}: {len(places):,} of {plural(len(bench.cases), 'case')}"
@@ -769,7 +828,6 @@ class Workbench(View):
             if places
             else h("p", empty_text(bench, self.shown), cls="xb-empty"),
             ui.more(len(places) - (cut.last - cut.first), "cases", static=True),
-            detail,
         )
 
     def __repr__(self) -> str:

@@ -112,10 +112,11 @@ def test_pages_are_turned_with_buttons(notebook: Notebook) -> None:
 
 def test_the_list_is_filtered_by_outcome_finding_and_text(notebook: Notebook) -> None:
     out = notebook.output(0)
-    out.get_by_label("Outcome").select_option("all failures (1)")
+    out.get_by_role("button", name="all failures").click()
     expect(values(notebook)).to_have_count(2)
     out.get_by_role("button", name="Clear filters").click()
     expect(values(notebook)).to_have_count(200)
+    out.get_by_text("Filters", exact=True).click()
     out.get_by_label("Predicted in the PDF").select_option("not found (1)")
     expect(values(notebook)).to_have_count(2)
     out.get_by_label("Filter the list").fill("no such value")

@@ -71,7 +71,7 @@ def row(notebook: Notebook, case: int) -> Any:
 
 
 def figures(notebook: Notebook, cell: int = 0) -> Any:
-    return notebook.output(cell).locator(".xb-figures")
+    return notebook.output(cell).locator("div:has(> .xb-headline)").first
 
 
 def curve(notebook: Notebook) -> Any:
@@ -126,6 +126,7 @@ def test_a_click_on_the_curve_sets_the_threshold(notebook: Notebook) -> None:
 def test_only_flips_sorted_and_found(notebook: Notebook) -> None:
     notebook.run("view.params = {'threshold': 0.9}")
     output = notebook.output(0)
+    output.get_by_text(re.compile("^Filters")).click()
     output.get_by_label("Show").select_option(label="Only flips")
     notebook.wait_python("view.shown", "flips")
     output.get_by_label("Sort").select_option(label="Lowest score first")
@@ -143,6 +144,8 @@ def test_only_flips_sorted_and_found(notebook: Notebook) -> None:
 
 def test_a_search_that_python_clears_leaves_the_box(notebook: Notebook) -> None:
     find = notebook.output(0).get_by_label("Find")
+    if not find.is_visible():
+        notebook.output(0).get_by_text(re.compile("^Filters")).click()
     find.fill("Paper 99")
     notebook.wait_python("view.text", "Paper 99")
     find.blur()
@@ -195,7 +198,7 @@ def test_every_control_reaches_the_function(notebook: Notebook) -> None:
     weight.press("ArrowRight")
     expect(weight).to_have_attribute("aria-valuetext", "1")
     notebook.wait_python("mine.params['weight']", 1.0)
-    expect(figures(notebook, 1)).to_contain_text("Without a verdict")
+    expect(figures(notebook, 1)).to_contain_text("without a verdict")
 
 
 def test_an_error_is_text_in_its_row(notebook: Notebook) -> None:

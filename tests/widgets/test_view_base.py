@@ -48,6 +48,13 @@ def test_an_event_changes_the_state_and_draws_once() -> None:
     assert '"6"' in view._p1
 
 
+def test_every_event_is_answered_so_that_a_page_notices_a_silent_kernel() -> None:
+    view = Counter()
+    for at, event in enumerate(("add", "nothing", "set:number"), 1):
+        view._handle_custom_msg({"do": event, "value": "x", "at": at}, [])
+        assert view._heard == at
+
+
 def test_only_parts_that_differ_are_sent() -> None:
     view = Counter()
     sent: list[str] = []

@@ -8,6 +8,8 @@ const PROPERTIES = new Set(["value", "checked", "open", "disabled"]);
 const TYPING_MILLISECONDS = 150;
 /** How long a moved slider stays where it was put, whatever Python says of earlier moves. */
 const MOVING_MILLISECONDS = 1000;
+/** How long Python may take to handle an event before the page says that it is not heard. */
+const PATIENCE_MILLISECONDS = 4000;
 
 // --- trees: [tag, attributes, child, ...]; a child is a tree or a text ---------------------------
 
@@ -201,13 +203,31 @@ function render({ model, el }) {
   let moving = 0;
   let waiting = 0;
   let acted = false; // whether the reader has, since the last drawing
+  let events = 0;
+  let patience = 0;
+  const silence = Object.assign(document.createElement("div"), { className: "xb xb-silence" });
+  silence.setAttribute("role", "alert");
+  silence.append(Object.assign(document.createElement("p"), { className: "xb-dead", textContent:
+    "The kernel does not answer. If no cell is running, it was restarted: run this cell again." }));
 
+  function heard() {
+    if (model.get("_heard") < events) return;
+    clearTimeout(patience);
+    silence.remove();
+  }
   function send(name, value) {
     clearTimeout(moving);
     clearTimeout(waiting);
     waiting = setTimeout(() => root.setAttribute("data-waiting", ""), 500);
     acted = true;
-    model.send({ do: name, value });
+    events += 1;
+    clearTimeout(patience);
+    patience = setTimeout(() => root.append(silence), PATIENCE_MILLISECONDS);
+    try {
+      model.send({ do: name, value, at: events });
+    } catch { // there is no connection to a kernel
+      root.append(silence);
+    }
   }
   function draw() {
     clearTimeout(waiting);
@@ -358,7 +378,8 @@ function render({ model, el }) {
     } else {
       handled = box.dataset.keys === "tree" && treeKey(box, item, key);
       const items = itemsOf(box);
-      const to = handled ? null : moved(key, items.indexOf(item), items.length);
+      const along = { ArrowRight: "ArrowDown", ArrowLeft: "ArrowUp" }[key] ?? key;
+      const to = handled ? null : moved(along, items.indexOf(item), items.length);
       if (to !== null) focusItem(box, items[to]);
       handled ||= to !== null;
     }
@@ -468,6 +489,7 @@ function render({ model, el }) {
     queueMicrotask(() => { asked = false; draw(); });
   }
   for (const trait of traits) model.on(trait, redraw);
+  model.on("change:_heard", heard);
   draw();
   theme();
   hideTwin(true);
@@ -475,7 +497,8 @@ function render({ model, el }) {
   return () => {
     end.abort();
     watch.disconnect();
-    for (const late of [timer, moving, waiting]) clearTimeout(late);
+    for (const late of [timer, moving, waiting, patience]) clearTimeout(late);
+    model.off("change:_heard", heard);
     for (const trait of traits) model.off(trait, redraw);
     delete el.dataset.xbLive;
     hideTwin(false);

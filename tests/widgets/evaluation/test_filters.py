@@ -102,7 +102,7 @@ CASES = {
     "reason": (of(reason="predicted_missing"), ["$.sellers"]),
     "failures first": (
         Filters("$.properties.lines"),
-        ["$.lines", "$.lines[0].n", "$.lines[0].item", "$.lines[1].item", "$.lines[1].n"],
+        ["$.lines[0].n", "$.lines", "$.lines[0].item", "$.lines[1].item", "$.lines[1].n"],
     ),
     "lowest score first": (
         Filters("$.properties.lines", sort="score"),

@@ -105,7 +105,9 @@ def test_a_filter_of_the_page_leaves_rows_and_is_cleared(
 ) -> None:
     view.perform(f"set:{trait}", value)
     assert getattr(view, trait) == value
-    assert listed(view) == view.rows["path"].tolist() == paths
+    assert view.rows["path"].tolist() == paths
+    there = [p for p in paths if not ("$.lines" in paths and p.startswith("$.lines["))]
+    assert sorted(listed(view)) == sorted(there)  # those in an array are under its row
     view.perform("clear")
     assert getattr(view, trait) == getattr(EvaluationView, trait).default_value
     assert len(view.rows) == 14
@@ -123,7 +125,13 @@ def test_failures_come_first(ev: xb.core.Evaluation) -> None:
     assert view.sort == "failures"
     assert passed.isna().iloc[0]  # what has no verdict is looked at first
     assert passed.iloc[1:].is_monotonic_increasing
-    assert view.rows["path"].iloc[1:6].tolist() == ["$.b", "$.c", "$.f", "$.lines", "$.lines[0].n"]
+    assert view.rows["path"].iloc[1:6].tolist() == [
+        "$.b",
+        "$.c",
+        "$.f",
+        "$.lines[0].n",
+        SPURIOUS[0],
+    ]
 
 
 def _nodes(node: Any) -> list[Any]:
@@ -178,13 +186,11 @@ def test_a_field_is_chosen_by_path_or_name(view: EvaluationView, name: str) -> N
     assert "string_fuzzy (threshold=0.7" not in text_of(view)
 
 
-def test_a_click_on_a_row_opens_it_below_and_a_second_one_closes_it(view: EvaluationView) -> None:
+def test_a_click_on_a_row_opens_it_beside_and_a_second_one_closes_it(view: EvaluationView) -> None:
     seen: list[str] = []
     view.observe(lambda change: seen.append(change["new"]), "selected_row")
     view.perform("row", 1)
-    body = next(node for node in _nodes(view._shown["_p3"]) if node.tag == "tbody")
-    keys = [row.attributes["key"] for row in body.children]
-    assert keys[:4] == [0, 1, "detail 1", 2]
+    assert "string_exact" in view._p4
     view.perform("row", 1)
     view.perform("row", 2)
     view.perform("close")
@@ -355,7 +361,7 @@ def test_the_twin_reads_without_style(view: EvaluationView) -> None:
     twin.check()
     for words in (
         *("6 of 13 counted fields pass", "overall score 0.4", "✓ correct 5", "profile strict"),
-        *("1 field has no verdict", "1 warning", "goldundeclared$.extra", "Rows 1 to 14 of 14"),
+        *("1 field has no verdict", "1 warning", "goldundeclared$.extra", "Rows 1 to 8 of 8"),
         *("− omission predicted missing", "$.lines array_llm, not counted", "n/a"),
     ):
         assert words in twin.text
@@ -380,7 +386,7 @@ def test_the_twin_of_a_long_list_has_the_failures_and_counts_the_rest(
     assert "$.k900" in text
     assert "… 970 more rows; best.fields has them all" in text
     assert "… 701 more nodes" in text
-    assert len(html) < 150_000
+    assert len(html) < 180_000  # colours are in the elements, for pages without style sheets
 
 
 @pytest.mark.parametrize("attack", HOSTILE)

@@ -159,6 +159,7 @@ def test_after_the_corrections_gold_is_what_was_accepted(
 
 def test_bad_messages_change_nothing(view: EvidenceView) -> None:
     before = view.edits
+    view.selected_path = ""
     for name in ("draft", "save", "accept", "remove", "undo", "why"):
         for value in (None, 3, "", "$.heading", "$.nothing", ["$"], {}):
             view.perform(name, value)  # nothing is chosen

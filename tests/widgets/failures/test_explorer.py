@@ -457,8 +457,8 @@ def test_gold_is_there_once_and_each_run_beside_it() -> None:
     view.selected_block = (["a", "b", "c", "d"], ["r1", "r2", "r3"])
     assert listed(view) == ["$.b", "$.c", "$.d", "$.a"]
     text = shown(view)
-    assert text.count("sun") == 3  # gold, and two runs that are right
-    assert "path gold r1 r2 r3" in text
+    assert text.count("sun") == 2  # gold, and once the answer of two runs that are right
+    assert "r2 r3 sun ✓ correct" in text
     assert '<mark class="xb-changed">o</mark>' in view.to_html()
 
 
@@ -466,7 +466,7 @@ def test_a_cell_of_one_run_has_the_others_for_comparison() -> None:
     view = explorer(RUNS, rows="field", columns="run")
     view.selected_cell = ("c", "r2")
     assert len(view.selection) == 1
-    assert "path gold r2 r1 r3" in shown(view)
+    assert "gold sun r1 s o n ≠ incorrect" in shown(view)
     assert "0 of 1 row not passed" in shown(view)
 
 
@@ -475,9 +475,10 @@ def test_a_cell_of_one_run_has_the_others_for_comparison() -> None:
     [
         ({"compare": "disagree"}, ["$.c", "$.d"]),
         ({"compare": "all_wrong"}, ["$.b"]),
-        ({"wrong_in": "r1", "right_in": "r2"}, ["$.c"]),
-        ({"wrong_in": "r2", "right_in": "r1"}, ["$.d"]),
-        ({"right_in": "r3"}, ["$.c", "$.a"]),
+        ({"a": "r1", "b": "r2", "compare": "gained"}, ["$.c"]),
+        ({"a": "r1", "b": "r2", "compare": "lost"}, ["$.d"]),
+        ({"a": "r1", "b": "r3", "compare": "disagree"}, ["$.c"]),
+        ({"a": "r3", "failures_only": True}, ["$.b"]),
         ({"failures_only": True}, ["$.b", "$.c", "$.d"]),
         ({"outcome": "omission"}, ["$.d"]),
         ({"reason": "mismatch"}, ["$.b", "$.c"]),
@@ -494,6 +495,8 @@ def test_values_are_filtered_and_sorted(traits: dict[str, Any], expected: list[s
     assert listed(view) == expected
     assert ran(view.code, fields=RUNS).equals(view.selection)
     view.perform("all")
+    view.perform("unfiltered")
+    view.a = view.b = None
     assert len(view.selection) == len(RUNS)
 
 
@@ -504,6 +507,58 @@ def test_rows_of_several_metrics_have_one_value() -> None:
     assert listed(view) == ["$.a"]
     assert "1.00 · x" in shown(view)
     assert "0.00 · y" in shown(view)
+
+
+def test_two_runs_are_compared_cell_by_cell() -> None:
+    view = explorer(RUNS)
+    view.perform("pick", ["a", 0])
+    view.perform("pick", ["b", 1])
+    assert (view.a, view.b) == ("r1", "r2")
+    assert view.selection["run"].unique().tolist() == ["r1", "r2"]
+    assert titles(view) == ["d", "c", "a", "b"]  # lost, gained, and the same
+    page = shown(view, "page")
+    assert "1 value gained, 1 lost" in page
+    assert "0.500 r1 → 0.500 r2" in page
+    assert "−1.00" in shown(view, "grid")
+    assert "+1.00" in shown(view, "grid")
+    view.perform("differences", True)
+    assert titles(view) == ["d", "c"]
+    assert "0.500 r1 → 0.500 r2" in shown(view, "page")  # of all values
+    assert listed(view) == ["$.c", "$.d"]  # without a click
+    assert ran(view.code, fields=RUNS).equals(view.selection)
+    view.perform("differences", False)
+    view.columns = "run"  # a run's own mean is no difference
+    assert [line.score for line in view._shown_grid().columns.lines] == [0.5, 0.5]
+    Twin(view.to_html()).check()
+
+
+def test_versions_of_several_runs_are_paired_by_run(outputs: Any) -> None:
+    before = RUNS.drop(columns="version", errors="ignore")
+    right = before["field"] == "b"
+    after = before.assign(
+        score=before["score"].where(~right, 1.0), passed=before["passed"].where(~right, True)
+    )
+    view = explorer({"before": before, "after": after})
+    assert (view.a, view.b) == ("before", "after")
+    assert "3 values gained, 0 lost" in shown(view, "page")
+    view.perform("differences", True)
+    assert view.selection["run"].tolist() == ["r1", "r2", "r3"] * 2
+    assert "before" in shown(view)
+    frames = {
+        name: type("Batch", (), {"fields": fields})
+        for name, fields in (("before", before), ("after", after))
+    }
+    assert ran(view.code, evs=frames, pd=pd)["run"].tolist() == view.selection["run"].tolist()
+
+
+def test_made_up_keys_do_not_come_first() -> None:
+    fields = frame(
+        *(row(field=f"x{at}", outcome="hallucination", reason="undeclared") for at in range(3)),
+        row(field="a", outcome="incorrect"),
+        row(field="b"),
+    )
+    view = explorer(fields)
+    assert titles(view) == ["a", "b", "x0", "x1", "x2"]
 
 
 # --- failure modes -----------------------------------------------------------------------------

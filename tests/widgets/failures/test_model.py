@@ -20,7 +20,6 @@ from extractbench_nb.views.failures_model import (
     failed_by_every_run,
     grid,
     kept,
-    listed,
     modes,
     ordered_keys,
     value_sides,
@@ -411,33 +410,38 @@ def test_paths_with_most_failures_come_first() -> None:
         firsts = {int(key): at for at, key in reversed(list(enumerate(rows.keys)))}
         return [fields["path"][firsts[int(key)]] for key in keys]
 
-    assert paths(ordered_keys(rows, every, every)) == ["$.c", "$.b", "$.a", "$.d"]
+    assert paths(ordered_keys(rows, every)) == ["$.c", "$.b", "$.a", "$.d"]
     of_r2 = np.flatnonzero(fields["run"] == "r2")
-    assert paths(ordered_keys(rows, every, of_r2)) == ["$.c", "$.b", "$.a", "$.d"]
+    assert paths(ordered_keys(rows, of_r2)) == ["$.c", "$.a", "$.d", "$.b"]
 
 
-@given(batches, st.sampled_from(["", "disagree", "all_wrong"]), st.sampled_from(["r1", None]))
+@given(batches, st.sampled_from(["", "disagree", "all_wrong", "gained", "lost"]), st.booleans())
 @SOME
 def test_paths_are_compared_as_pandas_does(
-    fields: pd.DataFrame, compare: str, wrong_in: str | None
+    fields: pd.DataFrame, compare: str, of_two: bool
 ) -> None:
     rows = Coded(fields)
-    every = np.arange(len(rows))
-    if wrong_in not in rows.axes["run"].names:
-        wrong_in = None
-    found = listed(rows, every, every, Choice(compare=compare, wrong_in=wrong_in))
-    right = fields["passed"].fillna(value=False).astype(bool)
+    a, b = (rows.axes["run"].names * 2)[:2] if of_two and len(rows) else (None, None)
+    choice = Choice(compare=compare, a=a, b=b, inside_arrays=True)
+    found = kept(rows, choice)
+    own = fields if a is None else fields[fields["run"].isin([a, b])]
+    right = own["passed"].fillna(value=False).astype(bool)
     ids = ["document", "path"]
-    table = right.groupby([fields[name] for name in [*ids, "run"]]).all().unstack()  # noqa: PD010
+    table = right.groupby([own[name] for name in [*ids, "run"]]).all().unstack()  # noqa: PD010
+    right, wrong = table.eq(True), table.eq(False)
     fits = pd.Series(data=True, index=table.index)
     if compare == "disagree":
-        fits &= table.eq(True).any(axis=1) & table.eq(False).any(axis=1)
+        fits &= right.any(axis=1) & wrong.any(axis=1)
     if compare == "all_wrong":
-        fits &= ~table.eq(True).any(axis=1)
-    if wrong_in is not None:
-        fits &= table[wrong_in].eq(False)
-    keys = pd.MultiIndex.from_frame(fields[ids])
-    assert found.tolist() == np.flatnonzero(keys.isin(fits[fits].index)).tolist()
+        fits &= ~right.any(axis=1)
+    if compare in ("gained", "lost"):
+        one, two = (right, wrong) if compare == "lost" else (wrong, right)
+        fits &= False if a is None else one[a] & two[b]
+    keys = pd.MultiIndex.from_frame(own[ids])
+    assert (
+        found.tolist()
+        == np.flatnonzero(fields.index.isin(own.index[keys.isin(fits[fits].index)])).tolist()
+    )
 
 
 @given(batches, st.sampled_from(["run", "field", "document", "schema", "domain", "outcome"]))

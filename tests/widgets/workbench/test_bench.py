@@ -193,7 +193,7 @@ def test_the_figures_of_nothing() -> None:
         (0.6, "disagreements", "given", "", []),
         (0.9, "disagreements", "given", "", [0]),
         (0.6, "all", "lowest", "", [3, 1, 4, 0, 2]),
-        (0.6, "all", "failures", "", [0, 4, 1, 3, 2]),
+        (0.6, "all", "failures", "", [0, 4, 1, 2, 3]),
         (0.6, "all", "given", " TIDAL ", [4]),
         (0.6, "failed", "lowest", "m", [3, 1]),
         (0.6, "all", "given", "nowhere", []),
