@@ -5,6 +5,8 @@ It stands in for models that build tables, rate them, and embed texts. Notebook 
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 from recorded_model import RecordedModel
@@ -13,7 +15,8 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from extractbench_nb.construction import TableDataset
 
 #: The ratings of every table: those that AOE's README prints for its example.
-RATINGS = '{"intent": 85, "columns": 80, "content": 75, "format": 80}'
+RATINGS = {"intent": 85, "columns": 80, "content": 75, "format": 80}
+_MARK = re.compile(r'"mark_code" of your answer is (\w+)')
 
 
 def embed(texts: list[str]) -> list[list[float]]:
@@ -43,8 +46,9 @@ class RecordedTables(RecordedModel):
             return 200, {"object": "list", "data": rows, "model": request["model"]}
         prompt = "\n".join(message["content"] for message in request["messages"])
         text = next(answer for query, answer in self._answers.items() if query in prompt)
-        if prompt.startswith("You rate a table"):
-            text = RATINGS
+        mark = _MARK.search(prompt)
+        if mark is not None:  # a question for a rating
+            text = json.dumps({"mark_code": mark[1], **RATINGS})
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         body = {"id": "recorded", "object": "chat.completion", "created": 0, "choices": [choice]}

@@ -314,9 +314,10 @@ def _several(causes: Sequence[Cause]) -> str:
     """Join causes with what each costs; those that cost the same are named together."""
     by_cost: dict[str, list[str]] = {}
     for cause in causes:
-        name = (
-            f"{_quoted(cause.fields[0])} ({cause.text})" if cause.kind != _INVALID else cause.text
-        )
+        name, why = _quoted(cause.fields[0]), cause.text
+        if cause.kind == _INVALID:
+            name, why = "what is not JSON", " ".join(cause.text.split()[:2])
+        name = f"{name} ({why})"
         by_cost.setdefault(ratio_text(cause.cost), []).append(name)
     parts = [
         f"{_and(names)} cost{'s' if len(names) == 1 else ''} {cost}"
