@@ -158,4 +158,4 @@ def test_a_laborious_schema_is_read_or_refused_at_once(schema: Any, problem: str
     else:
         with pytest.raises(xb.SchemaError, match=problem):
             xb.schema.parse_schema(schema)
-    assert time.process_time() - start < 2  # seconds
+    assert time.process_time() - start < 10  # seconds: once it took minutes

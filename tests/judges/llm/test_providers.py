@@ -137,7 +137,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def judge_of(provider: str, server: LLMServer, **options: Any) -> xb.judges.LLMJudge:
     usual = {"api_base": server.base(provider), "cache": False, "retry_wait": 0.0}
     usual |= {"max_attempts": 2, "budget_usd": 10.0, "timeout": PATIENCE}
-    return xb.judges.LLMJudge(PROVIDERS[provider][0], **(usual | options))
+    return xb.judges.LLMJudge(xb.LLM(PROVIDERS[provider][0], **(usual | options)))
 
 
 def asked(judge: xb.judges.LLMJudge) -> tuple[str | None, JudgeCall]:
@@ -246,7 +246,8 @@ OTHERS = (
 def test_other_providers_are_asked_through_our_client_too(model: str, server: LLMServer) -> None:
     server.forget()
     server.script(http(status=307, location="http://127.0.0.1:9/v1"))
-    judge = xb.LLM(model, api_base=server.url, cache=False, retry_wait=0.0)
+    llm = xb.LLM(model, api_base=server.url, cache=False, retry_wait=0.0)
+    judge = xb.judges.LLMJudge(llm)
     assert (asked(judge)[0], len(server.requests)) == ("redirect", 1)
 
 
