@@ -30,6 +30,8 @@ from extractbench_nb.stats.gates import regressions
 from extractbench_nb.stats.intervals import Drawing as Drawing
 from extractbench_nb.stats.intervals import mean_intervals as mean_intervals
 from extractbench_nb.stats.intervals import wilson_interval as wilson_interval
+from extractbench_nb.stats.metric_choice import MetricChoice as MetricChoice
+from extractbench_nb.stats.metric_choice import choose_metric
 from extractbench_nb.stats.mismatches import KIND_COLUMN as KIND_COLUMN
 from extractbench_nb.stats.mismatches import mismatch_frame as mismatch_frame
 from extractbench_nb.stats.mismatches import mismatch_kind
@@ -43,6 +45,7 @@ __all__ = [
     "agreement",
     "breakdown",
     "calibration",
+    "choose_metric",
     "compare_runs",
     "difficulty",
     "failure_modes",

@@ -1,0 +1,331 @@
+"""`choose_metric`: the metric and threshold that agree best with verdicts on pairs of values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.core import REGISTRY, Metric
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.core.schema import SchemaSource, parse_config, parse_schema
+from extractbench_nb.core.text import Judge
+from extractbench_nb.core.values import canonical, json_type
+from extractbench_nb.errors import InputError
+from extractbench_nb.stats.agreements import kappas, share_interval
+from extractbench_nb.stats.breakdowns import gather
+from extractbench_nb.stats.intervals import EQUAL, Drawing, number, with_range
+from extractbench_nb.stats.metric_trials import candidates_for, scored_pairs
+from extractbench_nb.support.cards import TextCard
+from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.support.wording import one_line, plural
+
+_METRIC = (
+    Column("field", "string", "field; missing: the labels of all fields", nullable=True),
+    Column("metric", "string", "metric; missing in `choices`: none, see note", nullable=True),
+    Column("config", "object", "`evaluation_config`, fitted to all its labels", nullable=True),
+)
+_AGREEMENT = (
+    Column("right", "Int64", "labels that the metric agrees with, cross-validated", nullable=True),
+    Column("agreement", "Float64", "right / labels", "0 to 1", True),
+    Column("low", "Float64", "lower end of its interval", "0 to 1", True),
+    Column("high", "Float64", "upper end", "0 to 1", True),
+    Column("false_accepts", "Int64", "pairs labelled fail that pass", nullable=True),
+    Column("false_rejects", "Int64", "pairs labelled pass that fail", nullable=True),
+    Column("kappa", "Float64", "Cohen's kappa; missing: one verdict only", "-1 to 1", True),
+)
+CHOICE_COLUMNS = FrameSpec(
+    "choices",
+    "one row per field, and a last one for the labels of all fields",
+    (
+        *_METRIC,
+        Column("labels", "int64", "usable labels", "0 and up"),
+        Column("passing", "int64", "labels that are pass", "0 to labels"),
+        *_AGREEMENT,
+        Column("note", "string", "why there is no choice, or a caveat; else empty"),
+    ),
+)
+SCORE_COLUMNS = FrameSpec(
+    "scores",
+    "one row per field with both verdicts and metric, the simplest metric first",
+    (
+        *_METRIC,
+        Column("declared_right", "int64", "labels that it agrees with by its declared params"),
+        *_AGREEMENT,
+        Column("tied", "bool", "as many right as the best"),
+        Column("within_error", "bool", "at most one standard error behind the best"),
+    ),
+)
+#: Labels that a choice needs, and labels of the rarer verdict among them; folds at most.
+_LABELS, _RARER, _FOLDS = 20, 5, 10
+_SIDES = ("gold", "predicted")
+_SCALARS = {"string", "number", "integer", "boolean"}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MetricChoice(TextCard, DescribedFrames):
+    """Metrics that fit labels. Made by `choose_metric`.
+
+    Attributes
+    ----------
+    choices : pandas.DataFrame
+        One row per field, and one for all labels; see `MetricChoice.columns()`.
+    scores : pandas.DataFrame
+        One row per field and metric that was tried.
+    left_out : int
+        Rows without a label, with a list or an object, or decided before any metric by a missing
+        value or a wrong type.
+    """
+
+    _specs = (CHOICE_COLUMNS, SCORE_COLUMNS)
+
+    choices: pd.DataFrame
+    scores: pd.DataFrame
+    left_out: int
+
+    def write(self, schema: SchemaSource, *, pooled: bool = False) -> dict[str, Any]:
+        """Write the chosen metrics into a copy of a schema, as ``evaluation_config``.
+
+        Parameters
+        ----------
+        schema : dict, pathlib.Path, str, Pydantic model or Schema
+            The schema of the labelled fields.
+        pooled : bool, optional
+            Use the choice of all labels for labelled fields without one of their own.
+
+        Returns
+        -------
+        dict
+            The schema without an envelope. ``aggregation_weight`` and ``accepted`` stay. A field
+            that shares its definition has its config under ``evaluation_config_by_field``.
+
+        Raises
+        ------
+        InputError
+            There is nothing to write, or the schema has no such field.
+        ConfigError
+            A metric does not apply to the type of its field.
+        """
+        *rows, total = self.choices.to_dict("records")
+        chosen = {r["field"]: r["config"] or (pooled and total["config"]) for r in rows}
+        configs = {field: {**config} for field, config in chosen.items() if config}
+        if not configs:
+            raise InputError("no field has a metric to write; see the notes in .choices")
+        before = parse_schema(schema)
+        for field in configs:
+            for old in filter(None, (node.config for node in before.nodes_of(field))):
+                weight = {"aggregation_weight": old.weight} if old.weight != 1 else {}
+                same = {"accepted": [*map(list, old.accepted)]} if old.accepted else {}
+                configs[field] |= weight | same
+        document: dict[str, Any] = json.loads(
+            json.dumps(parse_schema(before, metrics=configs).document)
+        )
+        by_field = document["evaluation_config_by_field"]
+        for field in configs:
+            own = {node.pointer for node in before.nodes_of(field)}
+            others = [node for node in before.nodes() if node.field != field]
+            if own & {at for o in others for at in (o.pointer, (o.ref or "").removeprefix("#"))}:
+                continue  # they share a definition
+            for pointer in own:
+                place: Any = document
+                for step in pointer.split("/")[1:]:
+                    key = step.replace("~1", "/").replace("~0", "~")
+                    place = place[int(key) if isinstance(place, list) else key]
+                place["evaluation_config"] = by_field[field]
+            del by_field[field]
+        if not by_field:
+            del document["evaluation_config_by_field"]
+        return document
+
+    def __repr__(self) -> str:
+        """Write the choice of each field with its agreement, or why there is none."""
+        title = f"Metrics for {plural(int(self.choices['labels'].iloc[-1]), 'label')}"
+        lines = [f"{title}; {plural(self.left_out, 'row')} left out" if self.left_out else title]
+        for row in self.choices.to_dict("records"):
+            text = row["note"]
+            if row["config"]:
+                params = row["config"].get("params", {}).items()
+                rules = ", ".join(f"{name}={value!r}" for name, value in params)
+                agreement = with_range(row["agreement"], row["low"], row["high"])
+                text = f"{row['metric']}{f'({rules})' if rules else ''} agrees with "
+                text += f"{row['right']} of {row['labels']}, {agreement}; "
+                text += plural(row["false_accepts"], "false accept") + ", "
+                text += plural(row["false_rejects"], "false reject")
+                text += f"; kappa {number(row['kappa'])}" + (row["note"] and f"; {row['note']}")
+            field = "all labels" if pd.isna(row["field"]) else one_line(row["field"], 40)
+            lines.append(f"{field}: {text}")
+        return "\n  ".join(lines)
+
+
+def choose_metric(
+    labels: object,
+    *,
+    candidates: Iterable[Any] | None = None,
+    judge: str | Judge = "offline",
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> MetricChoice:
+    """Choose the metric and threshold that agree best with verdicts on pairs, per field.
+
+    Parameters
+    ----------
+    labels : pandas.DataFrame, Evaluation, results of a batch, mapping or list
+        Pairs with the verdicts of a person or a model: columns gold, predicted, ``expected`` or
+        else ``passed`` (True, False or missing), and optionally field and document. If they are
+        `fields` without ``expected``, the rows that a judge decided are used.
+    candidates : iterable, optional
+        Metrics to try, simplest first: names, functions or ``{"metric_id", "params"}``; params that
+        are given are not tuned. None: all for the type of the values; those without a threshold
+        come first, judged ones last.
+    judge : str or Judge, optional
+        Of judged candidates.
+    confidence : float, optional
+        Of the intervals, between 0 and 1.
+    resamples : int, optional
+        Bootstrap resamples of the documents, 100 and up.
+    seed : int, optional
+        The same seed gives the same folds and intervals.
+
+    Returns
+    -------
+    MetricChoice
+        `choices`, and `scores` of all candidates; ``write(schema)`` writes the chosen ones.
+
+    Raises
+    ------
+    InputError
+        A column is missing, a label is not True or False, no row has a label, or the labels are
+        verdicts of the offline judge.
+    ConfigError
+        A candidate is unknown.
+
+    Notes
+    -----
+    Thresholds (and other settings of metrics without one) are fitted to all folds but one and tried
+    on that one. Folds are documents, or groups of rows without them; ten at most. Of equally good
+    settings the one nearest to the declared one is used.
+
+    The choice is the simplest metric at most one standard error below the best (L. Breiman et al.,
+    Classification and Regression Trees, 1984, section 3.4.3), here that of the paired difference.
+    There is none with fewer than 20 labels or 5 of the rarer verdict, or if the interval of its
+    agreement includes the share of the more frequent verdict.
+
+    Examples
+    --------
+    >>> pairs = [("Acme", "ACME", True), ("Bolt", "bolt", True), ("Acme", "Acne", False)] * 8
+    >>> labels = pd.DataFrame(pairs, columns=["gold", "predicted", "passed"])
+    >>> found = choose_metric(labels)
+    >>> found.choices["config"].tolist()
+    [{'metric_id': 'string_case_insensitive'}]
+    """
+    drawing = Drawing(confidence, resamples, seed)
+    rows, left_out = _labelled(labels)
+    tried = None if candidates is None else [_candidate(metric) for metric in candidates]
+    choices: list[dict[str, Any]] = []
+    scores: list[dict[str, Any]] = []
+    for field in (*rows["field"].dropna().unique(), None):
+        group = rows if field is None else rows[rows["field"] == field]
+        choice, tables = _chosen(group, tried, judge, drawing)
+        choices.append({"field": field, **choice})
+        scores += [{"field": field, **row} for row in tables]
+    frames = CHOICE_COLUMNS.from_records(choices), SCORE_COLUMNS.from_records(scores)
+    return MetricChoice(*frames, left_out + len(rows) - choices[-1]["labels"])
+
+
+def _labelled(source: object) -> tuple[pd.DataFrame, int]:
+    """Return the rows with a label and a scalar as gold, and the number of others."""
+    if getattr(source, "meta", {}).get("judge") == "offline":
+        raise InputError("labels are of the offline judge; expected those of a person or a model")
+    frame = gather(source, "fields")
+    name = "expected" if "expected" in frame.columns else "passed"
+    refuse_missing(frame, (*_SIDES, name), "labels")
+    if name == "passed" and {"metric", "outcome"} <= set(frame.columns):
+        judged = [metric for metric, entry in REGISTRY.entries.items() if entry.judged]
+        is_answer = frame["outcome"].isin(("correct", "incorrect"))
+        frame = frame[frame["metric"].isin(judged) & is_answer]
+    try:
+        label = frame[name].astype("boolean")
+    except (TypeError, ValueError):
+        raise InputError(f"labels: {name} has a value that is not True, False or missing") from None
+    rows = frame.reindex(columns=[*_SIDES, "field", "document"]).astype(object)
+    rows = rows.where(rows.notna(), None).assign(label=label)
+    is_scalar = [json_type(value) in _SCALARS for value in rows["gold"].tolist()]
+    rows = rows[label.notna().to_numpy() & np.array(is_scalar, dtype=bool)]
+    if rows.empty:
+        raise InputError(f"labels: no row has a text, a number or a boolean as gold and a {name}")
+    return rows, len(frame) - len(rows)
+
+
+def _candidate(metric: Any) -> tuple[Metric, dict[str, Any]]:
+    config = parse_config(REGISTRY.config_of(metric), "/candidates", REGISTRY)
+    if config is None or len(config.metrics) != 1 or config.skip:
+        raise InputError(f"candidate {metric!r} is not one metric that scores")
+    spec = config.metrics[0]
+    return spec.entry, {} if spec.origin == "preset" else dict(spec.params)
+
+
+def _chosen(
+    rows: pd.DataFrame,
+    tried: list[tuple[Metric, dict[str, Any]]] | None,
+    judge: str | Judge,
+    drawing: Drawing,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the choice for some rows, and the scores of all candidates."""
+    kinds = {json_type(value) for value in rows["gold"].tolist()}
+    rows, trials = scored_pairs(rows, tried or [*candidates_for(kinds)], judge)
+    label, size = rows["label"].to_numpy(bool), len(rows)
+    passing = int(label.sum())
+    choice = {"labels": size, "passing": passing}
+    if size < _LABELS or min(passing, size - passing) < _RARER:
+        given = f"{passing} pass, {size - passing} fail"
+        note = f"too few labels: {given}; {_LABELS} are needed, {_RARER} of each verdict"
+        return choice | {"note": note}, []
+    documents = pd.factorize(rows["document"], use_na_sentinel=False)[0]
+    units = documents if documents.any() else np.arange(size)
+    folds = np.random.default_rng(drawing.seed).permutation(units.max() + 1)[units] % _FOLDS
+    verdicts = [trial.cross_validated(label, folds) for trial in trials]
+    right = np.array([verdict == label for verdict in verdicts])
+    best = right.sum(axis=1).argmax()
+    scores = []
+    for trial, verdict, agrees in zip(trials, verdicts, right, strict=True):
+        counts = np.zeros((documents.max() + 1, 2, 2))  # pass first, as labelled by as scored
+        np.add.at(counts, (documents, (~label).astype(int), (~verdict).astype(int)), 1)
+        (_, rejects), (accepts, _) = counts.sum(axis=0).astype(int).tolist()
+        kappa = float(kappas(counts.sum(axis=0)))
+        low, high, _ = share_interval(counts, drawing)
+        behind = right[best].astype(float) - agrees
+        spread = np.bincount(units, behind - behind.mean())
+        error = np.sqrt(len(spread) / (len(spread) - 1) * (spread**2).sum()) / size
+        scores.append(
+            {
+                "metric": trial.metric,
+                "config": trial.config(label),
+                "declared_right": int((trial.passed[0] == label).sum()),
+                "right": int(agrees.sum()),
+                "agreement": float(agrees.mean()),
+                "low": low,
+                "high": high,
+                "false_accepts": accepts,
+                "false_rejects": rejects,
+                "kappa": None if np.isnan(kappa) else kappa,
+                "tied": int(agrees.sum()) == int(right[best].sum()),
+                "within_error": bool(behind.mean() <= error + EQUAL),
+            }
+        )
+    chosen = next(row for row in scores if row["within_error"])
+    texts = [canonical([*pair]) for pair in zip(rows["gold"], rows["predicted"], strict=True)]
+    most = sum(max(n, len(v) - n) for _, v in rows["label"].groupby(texts) for n in [int(v.sum())])
+    notes = [f"labels contradict each other: at most {most} can be right"] if most < size else []
+    constant = max(passing, size - passing)
+    if chosen["low"] * size <= constant:
+        always = "pass" if constant == passing else "fail"
+        notes.insert(
+            0, f"no metric is clearly better than {always!r} for all pairs, {constant} right"
+        )
+        chosen = {}
+    return choice | chosen | {"note": "; ".join(notes)}, scores
