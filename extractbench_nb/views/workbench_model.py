@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from extractbench_nb.core.schema import MISSING, PRESETS, parse_config
 from extractbench_nb.core.text import Judge
 from extractbench_nb.core.values import json_type, private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.stats import gather, kappas
+from extractbench_nb.stats import choose_metric, gather, kappas
 from extractbench_nb.support.wording import ratio_text, value_text
 from extractbench_nb.views.workbench_cases import Case, CaseScorer, Verdicts
 
@@ -454,8 +454,8 @@ GAINED, LOST = "gained", "lost"
 SCORE = "score"
 #: Steps of a curve for each of which all cases are scored.
 _TRIED = 20
-#: Cases that are scored at all those steps without being asked.
-_SOON = 2000
+#: Cases that are scored at all those steps, and labels that choose, without being asked.
+_SOON, _LABELLED = 2000, 300
 
 RESULT_COLUMNS = FrameSpec(
     "results",
@@ -505,6 +505,7 @@ class Bench:
         if callable(metric):
             self._metric = self.tuning.name  # the function may be redefined
         self._scorer = CaseScorer(cases.rows, judge, profile)
+        self._choice: str | None = None
         self.params = dict(self.tuning.start)
         if baseline is None and cases.brought is not None:
             self.baseline = Baseline("as evaluated", None, cases.brought)
@@ -517,6 +518,26 @@ class Bench:
         mark = values.get(tuning.threshold) if same and tuning.threshold else None
         found = self._scorer.verdicts(tuning.config(values))
         return Baseline(rules_text(tuning.name, values), mark, found)
+
+    def label(self, at: int, verdict: bool | None) -> None:
+        """Set the expected verdict of a case; None removes it."""
+        rows = [*self.cases.rows]
+        rows[at] = rows[at]._replace(expected=verdict)
+        self.cases = replace(self.cases, rows=tuple(rows))
+        self._choice = None
+
+    def choice(self) -> str:
+        """Return the metric that the labels choose, with the offline judge, or why none is."""
+        labels = sum(verdict is not None for verdict in self.cases.expected)
+        if labels > _LABELLED:  # all metrics are tried
+            return f"{labels:,} labels; xb.stats.choose_metric(bench.results) chooses a metric"
+        if self._choice is None:
+            try:
+                last = repr(choose_metric(self.results())).splitlines()[-1]
+                self._choice = last.strip().removeprefix("all labels: ")
+            except InputError as error:
+                self._choice = str(error)
+        return self._choice
 
     def with_params(self, params: Any) -> dict[str, Any]:
         """Return the params with some of them changed."""

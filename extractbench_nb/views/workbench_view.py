@@ -58,6 +58,8 @@ _LONGEST_TEXT, _LARGEST = 2_000, 2**31 - 1
 #: Characters of a value of the chosen case that are shown at first.
 _FULL = 2_000
 _EXPECTED = {None: "", True: "pass", False: "fail"}
+#: Keys that label the case which has the focus.
+_LABELS: dict[str, bool | None] = {"p": True, "f": False, "u": None}
 _SIGNS = {"pass": "✓", "fail": "✗", "no verdict": "?", model.GAINED: "▲", model.LOST: "▼"}
 _NOT_TOLD = 2.0  # sorts cases without a score behind those with one
 
@@ -204,6 +206,11 @@ def case_detail(bench: model.Bench, at: int, limit: int = _FULL) -> Node:
         h("b", f"Case {at}"),
         ui.whole_sides({"Gold": gold, "Predicted": predicted}),
         ui.button("Show all", "whole") if longer else None,
+        ui.toolbar(
+            ui.button("Pass (p)", "label", [at, "p"], title="Label: the case should pass"),
+            ui.button("Fail (f)", "label", [at, "f"], title="Label: the case should fail"),
+            ui.button("No label (u)", "label", [at, "u"]) if case.expected is not None else None,
+        ),
         ui.facts_list((name, trimmed(text, _FULL)) for name, text in facts),
         cls="xb-detail",
         aria_label="The chosen case",
@@ -240,6 +247,9 @@ def head(bench: model.Bench) -> Node:
         trouble,
         ui.headline(rate, said),
         h("p", " · ".join(more), cls="xb-quiet"),
+        h("p", f"By the labels: {one_line(bench.choice(), _LONGEST_RULES)}", cls="xb-quiet")
+        if bench.cases.labelled
+        else None,
         h("p", h("code", one_line(bench.rules, _LONGEST_RULES)), static=True),
     )
 
@@ -510,13 +520,17 @@ class Workbench(View):
     ) -> None:
         found = model.read_cases(cases, field=field, kinds=model.Tuning(metric).kinds)
         self._bench = model.Bench(metric, found, baseline=baseline, judge=judge, profile=profile)
-        self._choices = {n: w for n, w in SHOWN.items() if found.labelled or n != "disagreements"}
         self._curve: Curve | None = None
         self._curve_node: Node | None = None
         self._stops: dict[str, list[float]] = {}
         self._refused, self._refusals, self._limit = "", 0, _FULL
         self.params, self.over = dict(self._bench.params), self._bench.first_curve
         super().__init__()
+
+    @property
+    def _choices(self) -> dict[str, str]:
+        is_labelled = self._bench.cases.labelled
+        return {n: w for n, w in SHOWN.items() if is_labelled or n != "disagreements"}
 
     # --- what Python sees -------------------------------------------------------------------------
 
@@ -565,6 +579,33 @@ class Workbench(View):
         """Give the params the values that they had at first."""
         tuning = self._bench.tuning
         self.params = {key: tuning.start.get(key) for key in tuning.params}
+
+    def label(self, case: int, passed: bool | None) -> None:
+        """Label a case: whether it should pass.
+
+        Parameters
+        ----------
+        case : int
+            Its place among the cases, from 0.
+        passed : bool or None
+            The expected verdict; None removes it.
+
+        Raises
+        ------
+        InputError
+            There is no such case, or the verdict is another value.
+        """
+        cases = len(self._bench.cases)
+        if type(case) is not int or not 0 <= case < cases:
+            raise InputError(f"there is no case {case!r}; there are {cases:,}, from 0")
+        if passed not in (True, False, None):
+            raise InputError(f"passed is {passed!r}; expected True, False or None")
+        with self.changing():
+            self._bench.label(case, None if passed is None else bool(passed))
+            self._curve = None
+            if self.shown not in self._choices:
+                self.shown = "all"
+            self.page = self.page
 
     def rescore(self) -> None:
         """Score anew: after the metric was redefined, or to ask a judge again that failed.
@@ -673,6 +714,12 @@ class Workbench(View):
         """Choose a case, or none where it is chosen already."""
         if type(at) is int and 0 <= at < len(self._bench.cases):
             self.selected_case = None if at == self.selected_case else at
+
+    def do_label(self, asked: Any) -> None:
+        """Label a case by a key."""
+        at, key = asked if isinstance(asked, list) and len(asked) == 2 else (None, None)  # noqa: PLR2004
+        if type(at) is int and 0 <= at < len(self._bench.cases) and key in ("p", "f", "u"):
+            self.label(at, _LABELS[key])
 
     def do_whole(self, _: Any) -> None:
         """Show more of the values of the chosen case."""
@@ -817,7 +864,12 @@ class Workbench(View):
             case_row(bench, at, chosen=at == self.selected_case, wanted=self.text)
             for at in cut.of(places)
         ]
-        table = ui.table(heads, h("tbody", body, keys="list"), cls="xb-cases", id="cases")
+        table = ui.table(
+            heads,
+            h("tbody", body, keys="list", data_labels=" ".join(_LABELS)),
+            cls="xb-cases",
+            id="cases",
+        )
         which = f"{self._choices[self.shown]}, {SORTS[self.sort].lower()}"
         said = f"{which}: {len(places):,} of {plural(len(bench.cases), 'case')}"
         return h(

@@ -240,3 +240,13 @@ def test_paths_break_between_steps_and_nothing_is_cut(notebook: Notebook, width:
                 verdict => verdict.getBoundingClientRect().right <= frame.right);
         }"""
         assert output.locator(".xb-scroll").evaluate(inside)
+
+
+def test_a_key_labels_the_case_that_has_the_focus(notebook: Notebook) -> None:
+    first = rows(notebook, 1).nth(0)
+    first.focus()
+    first.press("f")
+    expect(rows(notebook, 1).nth(0)).to_contain_text("fail")
+    expect(figures(notebook, 1)).to_contain_text("By the labels: too few labels: 0 pass, 1 fail")
+    rows(notebook, 1).nth(0).press("u")
+    expect(figures(notebook, 1)).not_to_contain_text("By the labels")

@@ -366,7 +366,10 @@ function render({ model, el }) {
     }
     if (!item || target !== item) return;
     let handled = false;
-    if (key === "Enter" || key === " ") {
+    if (!event.ctrlKey && box.dataset.labels?.split(" ").includes(key)) {
+      send("label", [JSON.parse(item.dataset.send), key]);
+      handled = true;
+    } else if (key === "Enter" || key === " ") {
       if (item.dataset.do) perform(item);
       else item.click();
       handled = true;

@@ -491,3 +491,34 @@ def test_hostile_texts_stay_texts_and_messages_small(
     assert sum(map(len, messages)) < 60_000
     assert len(repr(view)) < 200
     assert "\n" not in repr(view)
+
+
+def test_a_key_labels_a_case_and_the_choice_of_metric_follows() -> None:
+    pairs = [("Acme Ltd", "ACME LTD")] * 16 + [("Acme Ltd", "Acne Ltd")] * 8
+    view = Workbench("string_exact", pairs)
+    for case in range(24):
+        view.perform("label", [case, "p" if case < 16 else "f"])
+        text = words(view.trees()["head"])
+        assert ("too few labels" in text) == (case < 20), case
+    assert "By the labels: string_case_insensitive agrees with 24 of 24" in text
+    assert view.results["expected"].tolist() == [True] * 16 + [False] * 8
+    assert xb.stats.choose_metric(view.results).choices["right"].tolist() == [24]
+    view.shown = "disagreements"
+    assert len(view.selection) == 16
+    for case in range(24):
+        view.label(case, None)
+    assert (view.shown, view.results["expected"].isna().all()) == ("all", True)
+    assert "By the labels" not in words(view.trees()["head"])
+
+
+@pytest.mark.parametrize("asked", [None, [0], [0, "x"], [9999, "p"], ["0", "p"], [0, ["p"]], "pf"])
+def test_a_label_that_cannot_be_is_ignored(view: Workbench, asked: Any) -> None:
+    before = view.results["expected"]
+    view.perform("label", asked)
+    pd.testing.assert_series_equal(view.results["expected"], before)
+
+
+@pytest.mark.parametrize("label", [(99, True), (-1, True), (True, True), (0, "pass")])
+def test_a_label_from_python_is_checked(view: Workbench, label: Any) -> None:
+    with pytest.raises(InputError, match=r"there is no case|expected True, False or None"):
+        view.label(*label)
