@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.core import REGISTRY, Metric
+from extractbench_nb.core import REGISTRY
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.core.schema import SchemaSource, parse_config, parse_schema
+from extractbench_nb.core.schema import SchemaSource, parse_schema
 from extractbench_nb.core.text import Judge
 from extractbench_nb.core.values import canonical, json_type
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.agreements import kappas, share_interval
 from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.intervals import EQUAL, Drawing, number, with_range
-from extractbench_nb.stats.metric_trials import candidates_for, scored_pairs
+from extractbench_nb.stats.metric_trials import scored_pairs
 from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import one_line, plural
@@ -151,11 +150,13 @@ class MetricChoice(TextCard, DescribedFrames):
                 params = row["config"].get("params", {}).items()
                 rules = ", ".join(f"{name}={value!r}" for name, value in params)
                 agreement = with_range(row["agreement"], row["low"], row["high"])
-                text = f"{row['metric']}{f'({rules})' if rules else ''} agrees with "
-                text += f"{row['right']} of {row['labels']}, {agreement}; "
-                text += plural(row["false_accepts"], "false accept") + ", "
-                text += plural(row["false_rejects"], "false reject")
-                text += f"; kappa {number(row['kappa'])}" + (row["note"] and f"; {row['note']}")
+                accepts = plural(row["false_accepts"], "false accept")
+                rejects = plural(row["false_rejects"], "false reject")
+                text = (
+                    f"{row['metric']}{f'({rules})' if rules else ''} agrees with {row['right']} of "
+                    f"{row['labels']}, {agreement}; {accepts}, {rejects}; kappa "
+                    f"{number(row['kappa'])}{text and '; '}{text}"
+                )
             field = "all labels" if pd.isna(row["field"]) else one_line(row["field"], 40)
             lines.append(f"{field}: {text}")
         return "\n  ".join(lines)
@@ -164,7 +165,6 @@ class MetricChoice(TextCard, DescribedFrames):
 def choose_metric(
     labels: object,
     *,
-    candidates: Iterable[Any] | None = None,
     judge: str | Judge = "offline",
     confidence: float = 0.95,
     resamples: int = 2000,
@@ -178,12 +178,8 @@ def choose_metric(
         Pairs with the verdicts of a person or a model: columns gold, predicted, ``expected`` or
         else ``passed`` (True, False or missing), and optionally field and document. If they are
         `fields` without ``expected``, the rows that a judge decided are used.
-    candidates : iterable, optional
-        Metrics to try, simplest first: names, functions or ``{"metric_id", "params"}``; params that
-        are given are not tuned. None: all for the type of the values; those without a threshold
-        come first, judged ones last.
     judge : str or Judge, optional
-        Of judged candidates.
+        Of judged metrics.
     confidence : float, optional
         Of the intervals, between 0 and 1.
     resamples : int, optional
@@ -194,18 +190,19 @@ def choose_metric(
     Returns
     -------
     MetricChoice
-        `choices`, and `scores` of all candidates; ``write(schema)`` writes the chosen ones.
+        `choices`, and `scores` of all metrics; ``write(schema)`` writes the chosen ones.
 
     Raises
     ------
     InputError
         A column is missing, a label is not True or False, no row has a label, or the labels are
         verdicts of the offline judge.
-    ConfigError
-        A candidate is unknown.
 
     Notes
     -----
+    All metrics that are registered for the type of the values are tried. A metric without a
+    threshold is simpler than one with a threshold, and a judged one is the least simple.
+
     Thresholds (and other settings of metrics without one) are fitted to all folds but one and tried
     on that one. Folds are documents, or groups of rows without them; ten at most. Of equally good
     settings the one nearest to the declared one is used.
@@ -225,12 +222,11 @@ def choose_metric(
     """
     drawing = Drawing(confidence, resamples, seed)
     rows, left_out = _labelled(labels)
-    tried = None if candidates is None else [_candidate(metric) for metric in candidates]
     choices: list[dict[str, Any]] = []
     scores: list[dict[str, Any]] = []
     for field in (*rows["field"].dropna().unique(), None):
         group = rows if field is None else rows[rows["field"] == field]
-        choice, tables = _chosen(group, tried, judge, drawing)
+        choice, tables = _chosen(group, judge, drawing)
         choices.append({"field": field, **choice})
         scores += [{"field": field, **row} for row in tables]
     frames = CHOICE_COLUMNS.from_records(choices), SCORE_COLUMNS.from_records(scores)
@@ -261,23 +257,11 @@ def _labelled(source: object) -> tuple[pd.DataFrame, int]:
     return rows, len(frame) - len(rows)
 
 
-def _candidate(metric: Any) -> tuple[Metric, dict[str, Any]]:
-    config = parse_config(REGISTRY.config_of(metric), "/candidates", REGISTRY)
-    if config is None or len(config.metrics) != 1 or config.skip:
-        raise InputError(f"candidate {metric!r} is not one metric that scores")
-    spec = config.metrics[0]
-    return spec.entry, {} if spec.origin == "preset" else dict(spec.params)
-
-
 def _chosen(
-    rows: pd.DataFrame,
-    tried: list[tuple[Metric, dict[str, Any]]] | None,
-    judge: str | Judge,
-    drawing: Drawing,
+    rows: pd.DataFrame, judge: str | Judge, drawing: Drawing
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the choice for some rows, and the scores of all candidates."""
-    kinds = {json_type(value) for value in rows["gold"].tolist()}
-    rows, trials = scored_pairs(rows, tried or [*candidates_for(kinds)], judge)
+    """Return the choice for some rows, and the scores of all metrics."""
+    rows, trials = scored_pairs(rows, judge)
     label, size = rows["label"].to_numpy(bool), len(rows)
     passing = int(label.sum())
     choice = {"labels": size, "passing": passing}

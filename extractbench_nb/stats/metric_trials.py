@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -20,27 +19,29 @@ Flags = npt.NDArray[np.bool_]
 _MARKS, _FACTORS = [n / 100 for n in range(101)], (1, 5, 10, 50, 100)
 
 
-def candidates_for(kinds: set[str]) -> Iterator[tuple[Metric, dict[str, Any]]]:
-    """Yield the registered metrics for values of these types, the simplest first."""
+def _candidates(kinds: set[str]) -> list[Metric]:
+    """Return the registered metrics for values of these types, the simplest first."""
     kind = kinds.pop() if len(kinds) == 1 else "string"  # others are compared as text
-    entries = [e for e in REGISTRY.entries.values() if not (e.skips or e.is_for_arrays)]
-    for entry in sorted(entries, key=lambda e: (e.judged, e.threshold is not None)):
-        if kind in entry.named_types or not (entry.named_types or entry.judged):
-            yield entry, {}
+    entries = [
+        entry
+        for entry in REGISTRY.entries.values()
+        if not (entry.skips or entry.is_for_arrays)
+        and (kind in entry.named_types or not (entry.named_types or entry.judged))
+    ]
+    return sorted(entries, key=lambda entry: (entry.judged, entry.threshold is not None))
 
 
-def _settings(entry: Metric, fixed: dict[str, Any]) -> list[dict[str, Any]]:
+def _settings(entry: Metric) -> list[dict[str, Any]]:
     """Return the params to score with, the declared ones first; a threshold needs one score."""
     values = {
         p.name: p.choices or [p.default * factor for factor in _FACTORS]
         for p in entry.params
         if entry.threshold is None
-        and p.name not in fixed
         and (p.choices or (p.kind == "number" and p.default and not p.is_whole))
     }
     grid = (dict(zip(values, found, strict=True)) for found in product(*values.values()))
     changed = [{n: v for n, v in params.items() if v != entry.defaults[n]} for params in grid]
-    return [{**fixed, **params} for params in sorted(changed, key=len)]
+    return sorted(changed, key=len)
 
 
 class Trial(NamedTuple):
@@ -64,11 +65,10 @@ class Trial(NamedTuple):
         return {"metric_id": self.metric, **({"params": params} if params else {})}
 
 
-def scored_pairs(
-    rows: pd.DataFrame, tried: list[tuple[Metric, dict[str, Any]]], judge: str | Judge
-) -> tuple[pd.DataFrame, list[Trial]]:
+def scored_pairs(rows: pd.DataFrame, judge: str | Judge) -> tuple[pd.DataFrame, list[Trial]]:
     """Score all pairs by all settings at once; leave out what is decided before any metric."""
-    settings = [(entry, p) for entry, fixed in tried for p in _settings(entry, fixed)]
+    entries = _candidates({json_type(value) for value in rows["gold"].tolist()})
+    settings = [(entry, params) for entry in entries for params in _settings(entry)]
     config = {"metrics": [{"metric_id": e.name, "params": p} for e, p in settings]}
     sides = [{f"c{n}": v for n, v in enumerate(rows[s].tolist())} for s in ("gold", "predicted")]
     properties = {
@@ -86,15 +86,13 @@ def scored_pairs(
     passed = fields["passed"].astype("boolean").to_numpy(bool, na_value=False).reshape(shape).T
     passed = np.where(np.isnan(scores), ~label, passed)  # without a verdict: never right
     trials = []
-    for entry, fixed in tried:
+    for entry in entries:
         places = [n for n, (e, _) in enumerate(settings) if e is entry]
         params, found = [settings[n][1] for n in places], passed[places]
-        name, score = entry.threshold, scores[places[0]]
-        mark = entry.pass_mark(fixed)
-        if name and name not in fixed and (found[0] == (score >= mark))[~np.isnan(score)].all():
+        name, score, mark = entry.threshold, scores[places[0]], entry.pass_mark({})
+        if name and (found[0] == (score >= mark))[~np.isnan(score)].all():
             marks = sorted({mark, *_MARKS}, key=lambda m: abs(m - mark))
-            params = [{**fixed, name: m} for m in marks]
-            reached = score >= np.array(marks)[:, None]
-            found = np.where(np.isnan(score), ~label, reached)
+            params = [{name: m} for m in marks]
+            found = np.where(np.isnan(score), ~label, score >= np.array(marks)[:, None])
         trials.append(Trial(entry.name, params, found))
     return rows, trials
