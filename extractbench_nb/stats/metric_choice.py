@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from extractbench_nb.stats.agreements import kappas, share_interval
 from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.intervals import EQUAL, Drawing, number, with_range
 from extractbench_nb.stats.metric_trials import scored_pairs
-from extractbench_nb.support.cards import TextCard
+from extractbench_nb.support.cards import TextCard, more_rows
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import one_line, plural
 
@@ -61,6 +62,8 @@ SCORE_COLUMNS = FrameSpec(
 )
 #: Labels that a choice needs, and labels of the rarer verdict among them; folds at most.
 _LABELS, _RARER, _FOLDS = 20, 5, 10
+#: Fields that a card shows.
+_SHOWN = 12
 _SIDES = ("gold", "predicted")
 _SCALARS = {"string", "number", "integer", "boolean"}
 
@@ -144,7 +147,8 @@ class MetricChoice(TextCard, DescribedFrames):
         """Write the choice of each field with its agreement, or why there is none."""
         title = f"Metrics for {plural(int(self.choices['labels'].iloc[-1]), 'label')}"
         lines = [f"{title}; {plural(self.left_out, 'row')} left out" if self.left_out else title]
-        for row in self.choices.to_dict("records"):
+        *fields, total = self.choices.to_dict("records")
+        for row in (*fields[:_SHOWN], total):
             text = row["note"]
             if row["config"]:
                 params = row["config"].get("params", {}).items()
@@ -159,6 +163,7 @@ class MetricChoice(TextCard, DescribedFrames):
                 )
             field = "all labels" if pd.isna(row["field"]) else one_line(row["field"], 40)
             lines.append(f"{field}: {text}")
+        lines += filter(None, [more_rows(len(fields) - _SHOWN, "choices")])
         return "\n  ".join(lines)
 
 
@@ -235,7 +240,8 @@ def choose_metric(
 
 def _labelled(source: object) -> tuple[pd.DataFrame, int]:
     """Return the rows with a label and a scalar as gold, and the number of others."""
-    if getattr(source, "meta", {}).get("judge") == "offline":
+    results = source.values() if isinstance(source, Mapping) else [source]
+    if any(getattr(result, "meta", {}).get("judge") == "offline" for result in results):
         raise InputError("labels are of the offline judge; expected those of a person or a model")
     frame = gather(source, "fields")
     name = "expected" if "expected" in frame.columns else "passed"

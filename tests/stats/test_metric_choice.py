@@ -174,6 +174,7 @@ def test_the_pooled_choice_serves_fields_with_too_few_labels_if_asked() -> None:
         (labels([("a", "b", "maybe")]), "not True, False or missing"),
         (labels([("a", "b", None)]), "no row has a text"),
         (xb.evaluate({"type": "string"}, '"a"', '"b"'), "offline judge"),
+        ({"run": xb.evaluate({"type": "string"}, '"a"', '"b"')}, "offline judge"),
     ],
 )
 def test_errors_name_what_is_wrong(source: Any, message: str) -> None:
@@ -194,6 +195,14 @@ def test_fields_that_a_model_judged_are_labels() -> None:
     found = choose_metric(xb.evaluate(schema, *sides, judge=Lenient()), **FEW)
     assert total(found)["metric"] == "string_case_insensitive"
     assert (total(found)["labels"], found.left_out) == (24, 0)
+
+
+def test_a_card_is_short_for_many_fields() -> None:
+    frame = pd.concat([labels(CASE[:2], field=f"f{n:02}<b>") for n in range(30)])
+    found = choose_metric(frame, **FEW)
+    lines = repr(found).splitlines()
+    assert (len(lines), lines[-1].strip()) == (15, "… 18 more; .choices has them")
+    assert "&lt;b&gt;" in found._repr_html_()
 
 
 def recorded() -> pd.DataFrame:
