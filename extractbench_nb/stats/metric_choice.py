@@ -240,7 +240,8 @@ def choose_metric(
 
 def _labelled(source: object) -> tuple[pd.DataFrame, int]:
     """Return the rows with a label and a scalar as gold, and the number of others."""
-    results = source.values() if isinstance(source, Mapping) else [source]
+    several = [*source.values()] if isinstance(source, Mapping) else source
+    results = several if isinstance(several, list | tuple) else [several]
     if any(getattr(result, "meta", {}).get("judge") == "offline" for result in results):
         raise InputError("labels are of the offline judge; expected those of a person or a model")
     frame = gather(source, "fields")

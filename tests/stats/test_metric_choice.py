@@ -175,6 +175,7 @@ def test_the_pooled_choice_serves_fields_with_too_few_labels_if_asked() -> None:
         (labels([("a", "b", None)]), "no row has a text"),
         (xb.evaluate({"type": "string"}, '"a"', '"b"'), "offline judge"),
         ({"run": xb.evaluate({"type": "string"}, '"a"', '"b"')}, "offline judge"),
+        ([xb.evaluate({"type": "string"}, '"a"', '"b"')], "offline judge"),
     ],
 )
 def test_errors_name_what_is_wrong(source: Any, message: str) -> None:
