@@ -17,7 +17,7 @@ from extractbench_nb.core import Aligner, Evaluation, Profile, choose_alignment,
 from extractbench_nb.core.schema import Schema, parse_schema
 from extractbench_nb.core.text import Judge, choose_judge
 from extractbench_nb.errors import InputError, nearest, needs
-from extractbench_nb.stats import coded, example_text, feedback
+from extractbench_nb.stats import coded, feedback, values_text
 from extractbench_nb.support.model_json import readable_output
 from extractbench_nb.support.wording import one_line, plural
 
@@ -162,8 +162,8 @@ def _head(ev: Evaluation, score: str, value: float) -> str:
 
 
 def _field_line(row: Mapping[str, Any]) -> str:
-    """Write a row of ``fields`` as Markdown: path, both values, outcome."""
-    return f"{example_text(row)} ({row['outcome']}: {row['reason']})"
+    """Write a row of ``fields`` as Markdown: path, outcome, both values."""
+    return f"{coded(row['path'])}: {row['outcome']} ({row['reason']}); {values_text(row)}"
 
 
 def as_scorer(

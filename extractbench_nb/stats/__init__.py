@@ -28,8 +28,8 @@ from extractbench_nb.stats.failures import valid_interval as valid_interval
 from extractbench_nb.stats.feedbacks import FEEDBACK_COLUMNS as FEEDBACK_COLUMNS
 from extractbench_nb.stats.feedbacks import Feedback as Feedback
 from extractbench_nb.stats.feedbacks import coded as coded
-from extractbench_nb.stats.feedbacks import example_text as example_text
 from extractbench_nb.stats.feedbacks import feedback
+from extractbench_nb.stats.feedbacks import values_text as values_text
 from extractbench_nb.stats.gates import Regressions as Regressions
 from extractbench_nb.stats.gates import regressions
 from extractbench_nb.stats.intervals import Drawing as Drawing

@@ -155,13 +155,22 @@ def feedback(source: object, *, most: int = 10) -> Feedback:
     kinds = pd.array(mismatch_kinds(fields), dtype="string")
     fields = fields.assign(mismatch=kinds, weight=fields.get("weight", 1.0))
     nodes = CountedNodes(fields, None)
+    passing = int((~nodes.failing).sum())
+    counts = f"{passing:,} of {len(nodes.rows):,} fields pass"
+    counts += f", in {nodes.outputs:,} outputs" if nodes.outputs > 1 else ""
+    frame = FEEDBACK_COLUMNS.from_records(_fold(nodes, most) if nodes.failing.any() else [])
+    return Feedback(nodes.score, most, counts, frame)
+
+
+def _fold(nodes: CountedNodes, most: int) -> list[dict[str, Any]]:
+    """Fold the failing nodes: one record per line, the most costly first."""
     names, kinds, items = nodes.named()
     rows = nodes.rows.assign(name=names, kind=kinds, item=items, output=nodes.output)
     failing = rows[nodes.failing]
     failing = failing.assign(kind=[_kind(row) for row in failing.to_dict("records")])
     schema = failing.get("schema", pd.Series(index=failing.index, dtype=object)).astype(object)
     failing["schema"] = schema.where(schema.notna() & (failing["kind"] != "invalid_output"), None)
-    is_folded = failing["kind"].astype(str).str.match(_SHARED)
+    is_folded = failing["kind"].str.match(_SHARED)
     keys = [failing["schema"], failing["name"], failing["kind"]]
     sizes = failing.groupby(keys, dropna=False)["kind"].transform("size")
     if (1 / sizes).sum() > most:
@@ -178,11 +187,7 @@ def feedback(source: object, *, most: int = 10) -> Feedback:
         taken = np.zeros(len(rows), dtype=bool)
         taken[group.index] = True
         records.append(record | {"cost": nodes.without(taken) - nodes.score})
-    records.sort(key=lambda record: (-round(record["cost"], 9), -record["failures"]))
-    frame = FEEDBACK_COLUMNS.from_records(records)
-    counts = f"{len(rows) - len(failing):,} of {len(rows):,} fields pass"
-    counts += f", in {nodes.outputs:,} outputs" if nodes.outputs > 1 else ""
-    return Feedback(nodes.score, most, counts, frame)
+    return sorted(records, key=lambda record: (-round(record["cost"], 9), -record["failures"]))
 
 
 def _kind(row: Mapping[str, Any]) -> str:
@@ -240,24 +245,24 @@ def _line(row: Mapping[str, Any], schema: str | None) -> str:
     line += f"(cost {ratio_text(max(0.0, row['cost']))}){advice}; e.g. "
     texts = []
     for example in row["examples"]:
-        text = coded("$") if row["kind"] == "invalid_output" else example_text(example)
+        text = coded("$")
+        if row["kind"] != "invalid_output":
+            text = f"{coded(example['path'])} {values_text(example)}"
         if isinstance(example["document"], str):
             text += f" in {coded(example['document'])}"
         texts.append(text + (f" ({example['times']:,} x)" if example["times"] > 1 else ""))
     return line + "; ".join(texts)
 
 
-def example_text(example: Mapping[str, Any]) -> str:
-    """Write a path with both values as Markdown on one line."""
-    texts = [coded(example["path"])]
-    values = [example["gold"], example["predicted"]]
+def values_text(row: Mapping[str, Any]) -> str:
+    """Write gold and predicted of a row as Markdown on one line."""
+    values = [row["gold"], row["predicted"]]
     is_mixed = None not in values and len({isinstance(value, str) for value in values}) > 1
-    for side, value in zip(("gold", "predicted"), values, strict=True):
-        text = coded(canonical(value) if is_mixed else json_text(value))
+    for n, value in enumerate(values):
+        values[n] = coded(canonical(value) if is_mixed else json_text(value))
         if value is None or isinstance(value, list):
-            text = "absent" if value is None else plural(len(value), "item")
-        texts.append(f"{side} {text},")
-    return " ".join(texts).removesuffix(",")
+            values[n] = "absent" if value is None else plural(len(value), "item")
+    return "gold {}, predicted {}".format(*values)
 
 
 def coded(text: str) -> str:
