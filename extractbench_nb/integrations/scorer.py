@@ -17,14 +17,14 @@ from extractbench_nb.core import Aligner, Evaluation, Profile, choose_alignment,
 from extractbench_nb.core.schema import Schema, parse_schema
 from extractbench_nb.core.text import Judge, choose_judge
 from extractbench_nb.errors import InputError, nearest, needs
-from extractbench_nb.stats import coded, feedback, values_text
+from extractbench_nb.stats import feedback, values_text
 from extractbench_nb.support.model_json import readable_output
-from extractbench_nb.support.wording import one_line, plural
+from extractbench_nb.support.wording import code_text, one_line, plural
 
 #: Entries of ``Evaluation.summary`` that can be a scorer's value.
 SCORES = ("pass_rate", "overall_score", "field_score")
 _MOST_LINES = 8
-_LONGEST = 80
+_LONGEST = 160
 _MOST_COMPONENTS = 50
 
 
@@ -146,15 +146,15 @@ class DocumentScorer:
         if problem is None:
             lines += str(feedback(ev, most=_MOST_LINES)).splitlines()[1:]
         for row in broken.to_dict("records"):
-            paths = ", ".join(coded(path) for path in row["paths_predicted"][:3])
-            lines.append(f"- rule {coded(row['rule'])} is broken{': ' if paths else ''}{paths}")
+            paths = ", ".join(code_text(path) for path in row["paths_predicted"][:3])
+            lines.append(f"- rule {code_text(row['rule'])} is broken{': ' if paths else ''}{paths}")
         return ScoredOutput(value, bool(passed), "\n".join(lines), metadata, ev)
 
 
 def _head(ev: Evaluation, score: str, value: float) -> str:
     summary = ev.summary
     if ev.inputs.problem is not None:
-        return f"The output is not JSON: {one_line(ev.inputs.problem, 2 * _LONGEST)}"
+        return f"The output is not JSON: {one_line(ev.inputs.problem, _LONGEST)}"
     if not summary["evaluated"]:
         return "No field is scored: the scores say nothing."
     passes = f"{summary['passed']:.0f} of {plural(int(summary['evaluated']), 'field')} pass"
@@ -163,7 +163,7 @@ def _head(ev: Evaluation, score: str, value: float) -> str:
 
 def _field_line(row: Mapping[str, Any]) -> str:
     """Write a row of ``fields`` as Markdown: path, outcome, both values."""
-    return f"{coded(row['path'])}: {row['outcome']} ({row['reason']}); {values_text(row)}"
+    return f"{code_text(row['path'])}: {row['outcome']} ({row['reason']}); {values_text(row)}"
 
 
 def as_scorer(

@@ -27,7 +27,6 @@ from extractbench_nb.stats.failures import rate_interval as rate_interval
 from extractbench_nb.stats.failures import valid_interval as valid_interval
 from extractbench_nb.stats.feedbacks import FEEDBACK_COLUMNS as FEEDBACK_COLUMNS
 from extractbench_nb.stats.feedbacks import Feedback as Feedback
-from extractbench_nb.stats.feedbacks import coded as coded
 from extractbench_nb.stats.feedbacks import feedback
 from extractbench_nb.stats.feedbacks import values_text as values_text
 from extractbench_nb.stats.gates import Regressions as Regressions
