@@ -69,6 +69,8 @@ _ADVICE = {
     "power_of_ten": ("off by a power of ten", "give the number in the unit of the field"),
     "other": ("another value", "check the description of the field against the examples"),
 }
+#: Kinds of other failures, by outcome.
+_KINDS = {"hallucination": "extra", "omission": "missing", "incorrect": "other"}
 #: Kinds with one cause for all fields of a schema, so that their fields go together.
 _SHARED = r"power_of_ten|json_type|null_word$|day_month_swapped|undeclared"
 _POWERS = {1: ("ten", ""), 2: ("a hundred", ""), 3: ("a thousand", "thousands")}
@@ -139,7 +141,7 @@ def feedback(source: object, *, most: int = 10) -> Feedback:
     - 1 x `net` a thousand times too small (cost 1.000): give the number in the unit of the field \
 (is the document in thousands?); e.g. `$.net` gold `7000`, predicted `7`
     """
-    if not isinstance(most, int) or most < 1:
+    if type(most) is not int or most < 1:
         raise InputError(f"most is {most!r}; expected an integer, 1 and up")
     fields = gather(source, "fields")
     refuse_missing(fields, (*_READ.split(), "counted"))
@@ -181,7 +183,7 @@ def _fold(nodes: CountedNodes, most: int) -> list[dict[str, Any]]:
     return sorted(records, key=lambda record: (-round(record["cost"], 9), -record["failures"]))
 
 
-def _kind(row: Mapping[str, Any]) -> str:
+def _kind(row: Mapping[Any, Any]) -> str:
     """Name the kind of a failing node: of its item or document, its mismatch, or its reason."""
     reason, mismatch = str(row["kind"]), row["mismatch"]
     if reason in _ADVICE:
@@ -193,7 +195,7 @@ def _kind(row: Mapping[str, Any]) -> str:
     if isinstance(mismatch, str):
         is_in_gold = isinstance(row["gold"], str) and is_placeholder(row["gold"])
         return "null_word_in_gold" if mismatch == "null_word" and is_in_gold else mismatch
-    return {"hallucination": "extra", "omission": "missing"}.get(row["outcome"], row["outcome"])
+    return _KINDS.get(row["outcome"], str(row["outcome"]))
 
 
 def _record(group: pd.DataFrame) -> dict[str, Any]:
@@ -225,7 +227,7 @@ def _record(group: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _line(row: Mapping[str, Any], schema: str | None) -> str:
+def _line(row: Mapping[Any, Any], schema: str | None) -> str:
     names = ", ".join(map(code_text, row["fields"][:_NAMED]))
     if (more := len(row["fields"]) - _NAMED) > 0:
         names += f" and {more:,} more"
@@ -242,7 +244,7 @@ def _line(row: Mapping[str, Any], schema: str | None) -> str:
     return f"- {row['failures']:,} x {what}{advice}; e.g. {'; '.join(texts)}"
 
 
-def values_text(row: Mapping[str, Any]) -> str:
+def values_text(row: Mapping[Any, Any]) -> str:
     """Write gold and predicted of a row as Markdown on one line."""
     values = (row["gold"], row["predicted"])
     texts = ("absent" if value is None else code_text(canonical(value)) for value in values)
