@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +72,7 @@ _ADVICE = {
 #: Kinds of other failures, by outcome.
 _KINDS = {"hallucination": "extra", "omission": "missing", "incorrect": "other"}
 #: Kinds with one cause for all fields of a schema, so that their fields go together.
-_SHARED = r"power_of_ten|json_type|null_word$|day_month_swapped|undeclared"
+_SHARED = ("power_of_ten", "json_type", "null_word", "day_month_swapped", "undeclared")
 _POWERS = {1: ("ten", ""), 2: ("a hundred", ""), 3: ("a thousand", "thousands")}
 _POWERS |= {6: ("a million", "millions"), 9: ("a billion", "billions")}
 _READ = "path field metric score passed outcome reason gold predicted gold_state predicted_state"
@@ -159,26 +159,22 @@ def _fold(nodes: CountedNodes, most: int) -> list[dict[str, Any]]:
     """Fold the failing nodes: one record per line, the most costly first."""
     names, kinds, items = nodes.named()
     rows = nodes.rows.assign(name=names, kind=kinds, item=items, output=nodes.output)
-    failing = rows[nodes.failing]
-    failing = failing.assign(kind=[_kind(row) for row in failing.to_dict("records")])
-    schema = failing.get("schema", pd.Series(index=failing.index, dtype=object)).astype(object)
-    failing["schema"] = schema.where(schema.notna() & (failing["kind"] != "invalid_output"), None)
-    is_folded = failing["kind"].str.match(_SHARED)
-    keys = [failing["schema"], failing["name"], failing["kind"]]
-    sizes = failing.groupby(keys, dropna=False)["kind"].transform("size")
-    if (1 / sizes).sum() > most:
-        is_folded |= sizes == 1
-    keys[1] = failing["name"].mask(is_folded, "")
-    bad = failing[failing["kind"] == "gold_type_mismatch"]
-    bad_arrays = set(zip(bad["schema"], bad["name"].str.removesuffix("[]"), strict=True))
+    groups: dict[Any, list[dict[Any, Any]]] = defaultdict(list)
+    for row in rows.assign(at=np.arange(len(rows)))[nodes.failing].to_dict("records"):
+        kind = _kind(row)
+        schema = row.get("schema") if kind != "invalid_output" else None
+        groups[schema, row["name"], kind].append(row)
+    folded: dict[Any, list[dict[Any, Any]]] = defaultdict(list)
+    for (schema, name, kind), group in groups.items():
+        is_folded = kind.startswith(_SHARED) or (len(groups) > most and len(group) == 1)
+        folded[schema, "" if is_folded else name, kind] += group
     records = []
-    for _, group in failing.groupby(keys, dropna=False, sort=False):
-        record = _record(group)
-        is_array = record["kind"].endswith("_items")
-        if is_array and (record["schema"], record["fields"][0]) in bad_arrays:
+    for (schema, name, kind), group in folded.items():
+        record = _record(kind, group) | {"schema": schema}
+        if kind.endswith("_items") and (schema, f"{name}[]", "gold_type_mismatch") in groups:
             record["suggestion"] = f"gold's items have another type: {_BAD_GOLD}"
         taken = np.zeros(len(rows), dtype=bool)
-        taken[group.index] = True
+        taken[[row["at"] for row in group]] = True
         records.append(record | {"cost": nodes.without(taken) - nodes.score})
     return sorted(records, key=lambda record: (-round(record["cost"], 9), -record["failures"]))
 
@@ -198,32 +194,32 @@ def _kind(row: Mapping[Any, Any]) -> str:
     return _KINDS.get(row["outcome"], str(row["outcome"]))
 
 
-def _record(group: pd.DataFrame) -> dict[str, Any]:
+def _record(kind: str, group: list[dict[Any, Any]]) -> dict[str, Any]:
     """Fold nodes that fail in the same way; an item is shown by its longest leaf."""
-    kind, _, power = str(group["kind"].iloc[0]).partition(":")
+    kind, _, power = kind.partition(":")
     problem, suggestion = _ADVICE.get(kind, (kind.replace("_", " "), ""))
     if n := int(power or 0):
         times, unit = _POWERS.get(abs(n), (f"10^{abs(n)}", ""))
         problem = f"{times} times too {'small' if n < 0 else 'large'}"
-        whose = "the document" if n < 0 else "gold"
-        suggestion += f" (is {whose} in {unit}?)" if unit else ""
-    pairs = [canonical(pair) for pair in zip(group["gold"], group["predicted"], strict=True)]
-    longest = group.assign(pair=pairs).sort_values("pair", key=lambda texts: -texts.str.len())
-    failures = longest.drop_duplicates(["output", "item"]).sort_index()
-    pairs = failures["pair"].tolist()
+        suggestion += f" (is {'the document' if n < 0 else 'gold'} in {unit}?)" if unit else ""
+    shown: dict[Any, tuple[str, dict[Any, Any]]] = {}
+    for row in sorted(group, key=lambda row: int(row["at"])):
+        pair, place = canonical((row["gold"], row["predicted"])), (row["output"], row["item"])
+        if place not in shown or len(pair) > len(shown[place][0]):
+            shown[place] = (pair, row)
+    first = dict(reversed(shown.values()))
     examples = [
-        failures.iloc[pairs.index(pair)].to_dict() | {"times": times}
-        for pair, times in Counter(pairs).most_common(2)
+        {name: (first[pair] | {"times": times}).get(name) for name in _EXAMPLE}
+        for pair, times in Counter(pair for pair, _ in shown.values()).most_common(2)
     ]
     return {
-        "schema": group["schema"].iloc[0],
-        "fields": group["name"].value_counts().index.tolist(),
+        "fields": [name for name, _ in Counter(row["name"] for row in group).most_common()],
         "kind": kind,
-        "failures": len(failures),
-        "outputs": group["output"].nunique(),
+        "failures": len(shown),
+        "outputs": len({row["output"] for row in group}),
         "problem": problem,
         "suggestion": suggestion,
-        "examples": [{name: row.get(name) for name in _EXAMPLE} for row in examples],
+        "examples": examples,
     }
 
 
