@@ -64,7 +64,14 @@ if TYPE_CHECKING:
         read_outputs,
     )
     from extractbench_nb.simulation import sensitivity
-    from extractbench_nb.stats import agreement, breakdown, compare_runs, difficulty, regressions
+    from extractbench_nb.stats import (
+        agreement,
+        breakdown,
+        compare_runs,
+        difficulty,
+        feedback,
+        regressions,
+    )
     from extractbench_nb.views import (
         explore,
         plots,
@@ -99,6 +106,7 @@ __all__ = [
     "evaluate_runs",
     "explore",
     "extract",
+    "feedback",
     "gold",
     "grounded",
     "integrations",
@@ -133,7 +141,7 @@ _LATER = {
     "pdf": ("grounded",),
     "runs": ("evaluate_runs", "extract", "load_dataset", "load_evaluations", "read_outputs"),
     "simulation": ("sensitivity",),
-    "stats": ("agreement", "breakdown", "compare_runs", "difficulty", "regressions"),
+    "stats": ("agreement", "breakdown", "compare_runs", "difficulty", "feedback", "regressions"),
     "views": ("explore", "show", "show_evidence", "show_matches", "workbench"),
 }
 _HOMES = {name: home for home, names in _LATER.items() for name in names}

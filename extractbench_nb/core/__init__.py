@@ -11,6 +11,7 @@ from extractbench_nb.core.alignment import estimated_blocks as estimated_blocks
 from extractbench_nb.core.alignment import pair_equal as pair_equal
 from extractbench_nb.core.causes import Cause as Cause
 from extractbench_nb.core.causes import Causes as Causes
+from extractbench_nb.core.causes import CountedNodes as CountedNodes
 from extractbench_nb.core.causes import find_causes as find_causes
 from extractbench_nb.core.cross_field_rules import RULES, Rule, rule
 from extractbench_nb.core.cross_field_rules import as_rule as as_rule

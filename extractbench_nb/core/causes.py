@@ -95,10 +95,10 @@ def find_causes(result: Any, path: str | None = None, *, measure: str = "pass_ra
         return _array_causes(result, path)
     fields = result if isinstance(result, pd.DataFrame) else result.fields
     arrays = None if measure == "pass_rate" else result.arrays
-    return _Nodes(fields, arrays).causes(result)
+    return CountedNodes(fields, arrays).causes(result)
 
 
-class _Nodes:
+class CountedNodes:
     """The counted fields of outputs: one row per node, whatever its number of metrics."""
 
     def __init__(self, fields: pd.DataFrame, arrays: pd.DataFrame | None) -> None:
@@ -166,7 +166,7 @@ class _Nodes:
         """Find the branch that costs most, and what costs most in it."""
         if not self.failing.any():
             return Causes(self.score, (), self.score, "")
-        fields, kinds, items = self._named()
+        fields, kinds, items = self.named()
         groups: dict[tuple[str, str], list[int]] = {}
         for at in np.flatnonzero(self.failing):
             groups.setdefault((fields[at], kinds[at]), []).append(int(at))
@@ -195,7 +195,7 @@ class _Nodes:
         taken[list(nodes)] = True
         return self.without(taken)
 
-    def _named(self) -> tuple[list[str], list[str], np.ndarray]:
+    def named(self) -> tuple[list[str], list[str], np.ndarray]:
         """Name the field, the kind of failure and the item of each node.
 
         The nodes of an item that is on one side only are one failure of their array, and those of

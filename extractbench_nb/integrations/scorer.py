@@ -6,7 +6,7 @@ An adapter imports its tool when it is called.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from inspect import signature
 from math import isnan
@@ -16,15 +16,15 @@ from typing import Any
 from extractbench_nb.core import Aligner, Evaluation, Profile, choose_alignment, evaluate_async
 from extractbench_nb.core.schema import Schema, parse_schema
 from extractbench_nb.core.text import Judge, choose_judge
-from extractbench_nb.core.values import json_text
 from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.stats import feedback, values_text
 from extractbench_nb.support.model_json import readable_output
-from extractbench_nb.support.wording import one_line, plural
+from extractbench_nb.support.wording import code_text, one_line, plural
 
 #: Entries of ``Evaluation.summary`` that can be a scorer's value.
 SCORES = ("pass_rate", "overall_score", "field_score")
-_MOST_FIELDS = 8
-_LONGEST = 80
+_MOST_LINES = 8
+_LONGEST = 160
 _MOST_COMPONENTS = 50
 
 
@@ -39,7 +39,7 @@ class ScoredOutput:
     passed : bool
         Whether the value reaches the threshold; without a threshold, whether every field passes.
     explanation : str
-        Which fields failed and which rules are broken, as short Markdown.
+        The `feedback` on the output and the rules that it breaks, as short Markdown.
     metadata : dict
         Name of the score, the entries of ``summary``, profile, judge, paths of the failed fields,
         names of the rules that the output breaks. JSON values.
@@ -142,49 +142,28 @@ class DocumentScorer:
         }
         if problem is not None:
             metadata["problem"] = problem
-        lines = [_head(ev, self._score, value), *_failed(ev)]
+        lines = [_head(ev, self._score, value)]
+        if problem is None:
+            lines += str(feedback(ev, most=_MOST_LINES)).splitlines()[1:]
         for row in broken.to_dict("records"):
-            paths = ", ".join(_code(path) for path in row["paths_predicted"][:3])
-            lines.append(f"- rule {_code(row['rule'])} is broken{': ' if paths else ''}{paths}")
+            paths = ", ".join(code_text(path) for path in row["paths_predicted"][:3])
+            lines.append(f"- rule {code_text(row['rule'])} is broken{': ' if paths else ''}{paths}")
         return ScoredOutput(value, bool(passed), "\n".join(lines), metadata, ev)
 
 
 def _head(ev: Evaluation, score: str, value: float) -> str:
     summary = ev.summary
     if ev.inputs.problem is not None:
-        return f"The output is not JSON: {one_line(ev.inputs.problem, 2 * _LONGEST)}"
+        return f"The output is not JSON: {one_line(ev.inputs.problem, _LONGEST)}"
     if not summary["evaluated"]:
         return "No field is scored: the scores say nothing."
     passes = f"{summary['passed']:.0f} of {plural(int(summary['evaluated']), 'field')} pass"
     return f"{score} {value:.3f}: {passes}"
 
 
-def _failed(ev: Evaluation) -> Iterator[str]:
-    """Write one line per field that did not pass, up to a number."""
-    if ev.inputs.problem is not None:
-        return
-    for row in ev.worst(_MOST_FIELDS):
-        yield f"- {_field_line(row)}"
-    hidden = int(ev.summary["evaluated"] - ev.summary["passed"]) - _MOST_FIELDS
-    if hidden > 0:
-        yield f"- {hidden} more"
-
-
 def _field_line(row: Mapping[str, Any]) -> str:
     """Write a row of ``fields`` as Markdown: path, outcome, both values."""
-    sides = ", ".join(f"{side} {_value(row[side])}" for side in ("gold", "predicted"))
-    return f"{_code(row['path'])}: {row['outcome']} ({row['reason']}); {sides}"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, list):
-        return plural(len(value), "item")
-    return "absent" if value is None else _code(json_text(value))
-
-
-def _code(text: str) -> str:
-    """Write a text of a document as code on one line; nothing in it ends the code."""
-    return "`" + one_line(text, _LONGEST).replace("`", "'") + "`"
+    return f"{code_text(row['path'])}: {row['outcome']} ({row['reason']}); {values_text(row)}"
 
 
 def as_scorer(
@@ -234,7 +213,8 @@ def as_scorer(
     (0.0, False)
     >>> print(found.explanation)
     pass_rate 0.000: 0 of 1 field pass
-    - `$.year`: incorrect (value_mismatch); gold `2024`, predicted `2025`
+    - 1 x `year` a few letters or a digit off (cost 1.000): copy it as printed, character by \
+character; e.g. `$.year` gold `2024`, predicted `2025`
     """
     if score not in SCORES:
         raise InputError(f"score is {score!r}; {nearest(score, SCORES)}")

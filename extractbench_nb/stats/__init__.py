@@ -25,6 +25,10 @@ from extractbench_nb.stats.failures import failure_modes, failure_positions, val
 from extractbench_nb.stats.failures import group_attempts as group_attempts
 from extractbench_nb.stats.failures import rate_interval as rate_interval
 from extractbench_nb.stats.failures import valid_interval as valid_interval
+from extractbench_nb.stats.feedbacks import FEEDBACK_COLUMNS as FEEDBACK_COLUMNS
+from extractbench_nb.stats.feedbacks import Feedback as Feedback
+from extractbench_nb.stats.feedbacks import feedback
+from extractbench_nb.stats.feedbacks import values_text as values_text
 from extractbench_nb.stats.gates import Regressions as Regressions
 from extractbench_nb.stats.gates import regressions
 from extractbench_nb.stats.intervals import Drawing as Drawing
@@ -50,6 +54,7 @@ __all__ = [
     "difficulty",
     "failure_modes",
     "failure_positions",
+    "feedback",
     "judge_agreement",
     "mismatch_kind",
     "regressions",

@@ -112,6 +112,11 @@ def one_line(text: str, limit: int = 80) -> str:
     return cut(" ".join(clean(text[: 4 * limit]).split()), limit)
 
 
+def code_text(text: str, limit: int = 60) -> str:
+    """Write a text of a document as Markdown code on one line; nothing in it ends the code."""
+    return "`" + one_line(text, limit).replace("`", "'") + "`"
+
+
 def accepted_text(cell: Any, limit: int = 80) -> str:
     """Say which alternative scored, from a cell of ``accepted_as``; empty if gold did."""
     if not isinstance(cell, str):
