@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from extractbench_nb.core.text import JudgeCall, JudgeError, Question
 from extractbench_nb.errors import OutputError, UnavailableError
@@ -35,9 +35,6 @@ from extractbench_nb.judges.client import (
 from extractbench_nb.judges.environment import KEYS_OF_FILES
 from extractbench_nb.judges.prompts import Unparsable, ask_again
 from extractbench_nb.support.token_counts import count_tokens
-
-if TYPE_CHECKING:
-    from extractbench_nb.judges.llm import LLM
 
 #: Tokenizers of smaller vocabularies split words more often: twice GPT-2's count bounds those in
 #: use, but for digits, which some of them read one by one.
@@ -112,14 +109,10 @@ class Budget:
             self._held.append(held)
         try:
             yield held
-        except Failure as failure:
-            if failure.billed:
-                held.charged = most
-            raise
-        except UnavailableError:  # nothing was sent
-            raise
-        except BaseException:  # cancelled: the provider goes on
-            held.charged = held.charged or most
+        except BaseException as error:
+            unsent = isinstance(error, UnavailableError)
+            if not unsent and getattr(error, "billed", True):  # cancelled: the provider goes on
+                held.charged = held.charged or most
             raise
         finally:
             self._held.remove(held)
@@ -184,7 +177,7 @@ class Asked:
 class CallQueue:
     """The calls of one `LLM` in one process."""
 
-    def __init__(self, llm: LLM) -> None:
+    def __init__(self, llm: Any) -> None:  # an LLM, whose module imports this one
         self._llm = llm
         self.budget = Budget(llm.budget_usd)
         #: Models that are not asked again, and models whose keys were checked.
@@ -290,9 +283,8 @@ class CallQueue:
                 failure = error
             if failure.reason in _HOPELESS:
                 if failure.reason == "bad_key":
-                    variable = f"{model.partition('/')[0].upper()}_API_KEY"
-                    is_set = variable in os.environ or variable in KEYS_OF_FILES
-                    source = variable if is_set else "the environment"
+                    name = f"{model.partition('/')[0].upper()}_API_KEY"
+                    source = name if name in {*os.environ, *KEYS_OF_FILES} else "the environment"
                     failure.problem = f"the key in {source} was refused: {failure.problem}"
                 raise self.hopeless.setdefault(model, failure)
             if not failure.transient or attempt == self._llm.max_attempts:

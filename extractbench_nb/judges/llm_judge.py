@@ -156,7 +156,7 @@ class ModelJudge(FieldJudge):
             overrides = {name: given[name] for name in _OVERRIDES if name in given}
             llm = with_options(self.llm, overrides, _USUAL)
             instructions = given.get("additional_instructions", self._instructions)
-            _check_instructions(instructions)
+            _check_text("additional_instructions", instructions)
         except InputError as error:
             raise ConfigError(None, str(error)) from None
         check_template(given.get("prompt_template"))
@@ -167,7 +167,8 @@ class ModelJudge(FieldJudge):
         llm, _ = self.settings_for(params)
         llm.check()
         if self.llm.cache is not None:
-            self.llm.cache.get("")  # so that it can be opened; read-only will do
+            with self.llm.cache.opened():  # read-only will do
+                pass
         self.llm.queue.hopeless.clear()
         self.llm.queue.checked.add(llm.model)
 
@@ -204,8 +205,8 @@ class ModelJudge(FieldJudge):
         for result in results:
             if isinstance(result, Exception) and not isinstance(result, JudgeError):
                 raise result  # it cannot be asked at all
-        names = [f"answer {nth}" for nth in range(1, self.n + 1)]
-        return take_vote(list(zip(names, results, strict=True)), self.vote, pass_mark(question))
+        ballots = [(f"answer {nth}", result) for nth, result in enumerate(results, 1)]
+        return take_vote(ballots, self.vote, pass_mark(question))
 
     async def answer(
         self,
@@ -303,7 +304,7 @@ class LLMJudge(ModelJudge):
             expected = f"a whole number from 1 to {_MOST_ANSWERS}: how many answers to one question"
             raise InputError(f"n is {n!r}; expected {expected}")
         _check_vote(vote)
-        _check_instructions(additional_instructions)
+        _check_text("additional_instructions", additional_instructions)
         self.llm = LLM() if model is None else chosen_llm(model)
         self.n, self.vote, self._instructions = n, vote, additional_instructions
 
@@ -349,9 +350,9 @@ def _check_vote(vote: object) -> None:
         raise InputError(f"vote is {vote!r}; {nearest(vote, VOTES)}")
 
 
-def _check_instructions(text: object) -> None:
+def _check_text(name: str, text: object) -> None:
     if text is not None and not (isinstance(text, str) and text.strip()):
-        raise InputError(f"additional_instructions is {text!r}; expected a text or None")
+        raise InputError(f"{name} is {text!r}; expected a text or None")
 
 
 class Ensemble(FieldJudge):
@@ -392,9 +393,7 @@ class Ensemble(FieldJudge):
         self, judges: Iterable[str | Judge], vote: str = "median", name: str | None = None
     ) -> None:
         _check_vote(vote)
-        given: object = name
-        if given is not None and not (isinstance(given, str) and given.strip()):
-            raise InputError(f"name is {name!r}; expected a text or None")
+        _check_text("name", name)
         is_list = not isinstance(judges, str) and isinstance(judges, Iterable)
         items = list(judges) if is_list else []
         if len(items) < 2:  # noqa: PLR2004
@@ -429,12 +428,12 @@ class Ensemble(FieldJudge):
     async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         asked = question._replace(params=_without_model(question.params))
         outcomes = await gather_verdicts(verdict_of(judge, asked) for judge in self.judges)
-        names = [judge.name for judge in self.judges]
-        return take_vote(list(zip(names, outcomes, strict=True)), self.vote, pass_mark(question))
+        ballots = [(j.name, outcome) for j, outcome in zip(self.judges, outcomes, strict=True)]
+        return take_vote(ballots, self.vote, pass_mark(question))
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         name = {} if self._name is None else {"name": self._name}
-        return (list(self.judges),), {"vote": self.vote, **name}
+        return (list(self.judges),), {"vote": self.vote} | name
 
 
 def _answers_of(judge: Judge) -> Any:

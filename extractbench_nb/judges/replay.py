@@ -283,10 +283,10 @@ def _verdicts_in(frame: pd.DataFrame) -> list[dict[str, Any]]:
     frame = frame.reindex(columns=list(VERDICTS)).astype(object)
     rows: list[dict[str, Any]] = frame.where(frame.notna(), None).to_dict("records")  # type: ignore[assignment]
     for number, row in enumerate(rows):
-        score, judged = row["score"], row["status"] == "judged"
-        names = (row["field"] or row["schema_path"], row["metric"])
+        names, score = (row["field"] or row["schema_path"], row["metric"]), row["score"]
+        scored = isinstance(score, int | float) and 0 <= score <= 1
         named = all(isinstance(name, str) for name in names)
-        if not named or (judged and not (isinstance(score, int | float) and 0 <= score <= 1)):
+        if not named or (row["status"] == "judged" and not scored):
             raise InputError(
                 f"row {number} of the verdicts is {cut(repr(row), 200)}; expected a field, a "
                 "metric, a status, and, where that is 'judged', a score from 0 to 1"

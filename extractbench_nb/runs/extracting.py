@@ -252,19 +252,17 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         ``{document}.meta.json``.
     mode : str, optional
         ``"prompt"``: the schema is part of the prompt. ``"structured"``: the schema is sent as the
-        ``response_format``, without its ``evaluation_config`` annotations and otherwise unchanged.
-        ``strict`` is true only for schemas that follow OpenAI's rules for strict schemas; most do
-        not, and are sent with ``strict: false``, which does not guarantee that an answer fits.
-        ``run.json`` records the choice and the reason for each document. For other providers
-        LiteLLM converts the schema, and drops what they do not support.
+        ``response_format``, without its ``evaluation_config`` annotations. ``strict`` is true only
+        for schemas that follow OpenAI's rules, else an answer need not fit; ``run.json`` records
+        the reason. For other providers LiteLLM converts the schema, and drops what they do not
+        support.
     dataset : Dataset, optional
         The dataset of the documents.
     prompt : str or pathlib.Path, optional
         ``"paper"`` gives the instructions of the ExtractBench paper, in other words: those of
         appendix D, or in structured mode (section 4.3) the same without the schema. Otherwise a
-        template in place of the built-in prompt, or the path of its file, with the placeholders
-        ``{schema}``, ``{document}`` (its name) and ``{text}``. The paper's names ``{schema_str}``
-        and ``{document_name}`` work too, so that a file may hold the paper's own text. Without
+        template, or the path of its file, with the placeholders ``{schema}``, ``{document}`` (its
+        name) and ``{text}``, or the paper's ``{schema_str}`` and ``{document_name}``. Without
         ``{text}``, the text of a document follows the prompt.
     document_input : str, optional
         ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
@@ -288,8 +286,8 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     InputError
         An option, `documents` or `folder` is invalid; the provider is unknown or its key is
         missing; a PDF cannot be read, or has no text although text is to be sent; the folder holds
-        a different run, a run of a newer version, one that another process is writing, or any run
-        with ``resume=False``. All of this is checked before the first request.
+        a different run, or one that another process is writing. All of this is checked before the
+        first request.
     DatasetError
         A document is not in the dataset or has no PDF.
     OutputError
