@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
@@ -54,8 +54,8 @@ def _json(value: Any) -> str:  # in ASCII, which can represent lone surrogates
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def _entry(read: Callable[[], Iterable[Any]]) -> Entry | None:
-    """Read a stored answer; None if it is damaged, or does not belong to its key."""
+def _entry(read: Callable[[], Any]) -> Entry | None:
+    """Read an answer; None if it is damaged, or does not belong to its key."""
     with suppress(ValueError, TypeError, RecursionError, LookupError, AttributeError):
         entry: Any = Entry(*read())
         counts = [count for count in entry[3:] if count is not None]
@@ -65,7 +65,7 @@ def _entry(read: Callable[[], Iterable[Any]]) -> Entry | None:
     return None
 
 
-def _entry_of_row(row: tuple[Any, ...]) -> Entry | None:
+def _entry_of_row(row: Sequence[Any]) -> Entry | None:
     return _entry(lambda: (row[0], json.loads(row[1]), json.loads(row[2]), *row[3:]))
 
 
@@ -73,15 +73,14 @@ def read_lines(path: Path) -> list[Entry]:
     """Read a file that `JudgeCache.export` wrote."""
     entries = []
     for number, line in enumerate(read_text(path, "answers").split("\n"), 1):
-        if line:
-            entry = _entry(lambda line=line: Entry(**json.loads(line)))  # type: ignore[misc]
-            if entry is None:
-                raise InputError(
-                    f"line {number} of {str(path)!r} is not an answer under its key; expected a "
-                    "file that JudgeCache.export wrote"
-                )
-            entries.append(entry)
-    return entries
+        entry = _entry(lambda line=line: Entry(**json.loads(line)))  # type: ignore[misc]
+        if line and entry is None:
+            raise InputError(
+                f"line {number} of {str(path)!r} is not an answer under its key; expected a file "
+                "that JudgeCache.export wrote"
+            )
+        entries.append(entry)
+    return [entry for entry in entries if entry is not None]
 
 
 class DamagedError(OutputError):
@@ -117,11 +116,10 @@ class AnswerFile:
     def store(self, entries: Iterable[Entry], *, replace: bool = False) -> int:
         """Store answers; return how many are new. Existing ones stay, unless `replace`."""
         rows = [(e.key, _json(e.request), _json(e.answer), *e[3:]) for e in entries]
-        action = "REPLACE" if replace else "IGNORE"
+        insert = f"INSERT OR {'REPLACE' if replace else 'IGNORE'} INTO answers"
         with self.opened() as database:
             before = database.total_changes
-            into = "INTO answers VALUES (?, ?, ?, ?, ?, ?)"
-            database.executemany(f"INSERT OR {action} {into}", rows)
+            database.executemany(f"{insert} VALUES (?, ?, ?, ?, ?, ?)", rows)
             return database.total_changes - before
 
     def entries(self) -> list[Entry]:
@@ -143,6 +141,30 @@ class AnswerFile:
             if _code(error) not in _DAMAGED:
                 raise OutputError(problem) from None
             raise DamagedError(f"{problem}; clear() of this cache deletes the file") from None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Connect to a file, read-only if it cannot be written; create its table if it is new."""
+    database = None
+    try:
+        make_folder(path.parent)
+        database = sqlite3.connect(path, timeout=60.0)
+        with suppress(sqlite3.OperationalError):  # another process may be doing the same
+            database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
+        with database:
+            database.execute(_TABLE)
+    except (OutputError, sqlite3.Error) as error:
+        if database is not None:
+            database.close()
+        if path.is_file() and (isinstance(error, OutputError) or _code(error) in _READ_ONLY):
+            return sqlite3.connect(path.as_uri() + "?immutable=1", uri=True)
+        raise
+    return database
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", -1) & 0xFF
 
 
 @dataclass(frozen=True)
@@ -211,10 +233,9 @@ class JudgeCache(AnswerFile):
         int
             Number of answers.
         """
-        entries = self.entries()
-        lines = [_json(entry._asdict()) + "\n" for entry in entries]
+        lines = [_json(entry._asdict()) + "\n" for entry in self.entries()]
         write_texts({Path(path).expanduser(): "".join(lines)})
-        return len(entries)
+        return len(lines)
 
     def import_(self, path: str | Path) -> int:
         """Add the answers of a file that `export` wrote, or none if a line is something else.
@@ -230,31 +251,6 @@ class JudgeCache(AnswerFile):
             Number of new answers.
         """
         return self.store(read_lines(Path(path).expanduser()))
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """Connect to a file, read-only if it cannot be written; create its table if it is new."""
-    try:
-        make_folder(path.parent)
-        database = sqlite3.connect(path, timeout=60.0)
-        try:
-            with suppress(sqlite3.OperationalError):  # another process may be doing the same
-                database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")  # a killed process loses nothing
-            with database:
-                database.execute(_TABLE)
-        except BaseException:
-            database.close()
-            raise
-    except (OutputError, sqlite3.OperationalError) as error:
-        if path.is_file() and (isinstance(error, OutputError) or _code(error) in _READ_ONLY):
-            return sqlite3.connect(path.as_uri() + "?immutable=1", uri=True)
-        raise
-    return database
-
-
-def _code(error: sqlite3.Error) -> int:
-    return getattr(error, "sqlite_errorcode", -1) & 0xFF
 
 
 #: The cache that judges use when they are given none.

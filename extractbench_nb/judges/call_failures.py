@@ -10,9 +10,8 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from extractbench_nb.judges.environment import KEYS_OF_FILES
 
@@ -51,13 +50,8 @@ _LONGEST_TEXT = 500
 #: Characters of a message or body that are looked at.
 _MOST_READ = 20_000
 _NAMES = re.compile(r"^(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)(?::| -) )+")
-_REFUSED = {
-    401: "bad_key",
-    402: "quota",
-    403: "forbidden",
-    404: "not_found",
-    413: "context_window",
-}
+_REFUSED = {401: "bad_key", 402: "quota", 403: "forbidden", 404: "not_found"}
+_REFUSED[413] = "context_window"
 _PASSING = {408: "timeout", 409: "conflict", 425: "too_early", 429: "rate_limit"}
 _SERVER_ERROR = 500
 _CODES = {"insufficient_quota": "quota", "context_length_exceeded": "context_window"}
@@ -76,6 +70,7 @@ _PART = re.compile(r"([\d.]+)\s?(ms|milli|h|m|s)", re.IGNORECASE)
 _UNITS = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
+@dataclass(eq=False)
 class Failure(Exception):  # noqa: N818 - callers convert it to a `JudgeError`
     """A request without an answer.
 
@@ -84,41 +79,31 @@ class Failure(Exception):  # noqa: N818 - callers convert it to a `JudgeError`
     may bill the request nevertheless.
     """
 
-    def __init__(
-        self,
-        reason: str,
-        problem: str,
-        *,
-        transient: bool = False,
-        retry_after: float = 0.0,
-        billed: bool = False,
-    ) -> None:
-        self.reason = reason
-        self.problem = problem
-        self.transient = transient
-        self.retry_after = retry_after
-        self.billed = billed
-        super().__init__(f"{reason}: {problem}")
+    reason: str
+    problem: str
+    _: KW_ONLY
+    transient: bool = False
+    retry_after: float = 0.0
+    billed: bool = False
+
+    def __str__(self) -> str:
+        """Write reason and problem."""
+        return f"{self.reason}: {self.problem}"
 
 
+@dataclass(eq=False)
 class Failed(BaseException):
     """Carries a `Failure` to the caller of LiteLLM.
 
     It is no `Exception`: LiteLLM and the providers' clients would catch, reword and print that.
     """
 
-    def __init__(self, failure: Failure) -> None:
-        self.failure = failure
-        super().__init__(str(failure))
+    failure: Failure
 
 
 @dataclass
 class Exchange:
-    """State of one request.
-
-    `sent`: it may have reached the server. `answered`: a success has arrived. `stopped`: nobody
-    waits for it.
-    """
+    """State of one request: it may have reached the server, a success came, nobody waits for it."""
 
     sent: bool = False
     answered: bool = False
@@ -131,8 +116,7 @@ EXCHANGE: ContextVar[Exchange | None] = ContextVar("EXCHANGE", default=None)
 
 def failure_of_response(status: int, headers: Mapping[str, str], body: str) -> Failure:
     """Convert a response that is an error; providers have their own forms of it."""
-    body = body[:_MOST_READ]
-    document: Any = None
+    body, document = body[:_MOST_READ], None
     with suppress(ValueError, RecursionError):
         document = json.loads(body)
     if isinstance(document, list) and document:  # Gemini's may be in a list
@@ -145,25 +129,25 @@ def failure_of_response(status: int, headers: Mapping[str, str], body: str) -> F
     reason = _CODES.get(str(details.get("code")))
     if reason is None and status not in _PASSING and _TOO_LONG.search(text):
         reason = "context_window"
-    if reason is not None and status < _SERVER_ERROR:
-        return Failure(reason, text)
-    return _by_status(status, text, asked_wait(headers, body))
+    return _by_status(status, text, headers, body, reason)
 
 
 def failure_of_error(error: Exception) -> Failure:
     """Convert an error of LiteLLM, where no response of a server was seen."""
     status, text = getattr(error, "status_code", None), problem_of(error)
-    if type(error).__name__ == "ContextWindowExceededError":
-        return Failure("context_window", text)
+    too_long = type(error).__name__ == "ContextWindowExceededError"
+    if too_long or not isinstance(status, int):
+        return Failure("context_window" if too_long else "model_failed", text)
     headers = getattr(getattr(error, "response", None), "headers", None)
-    if not isinstance(status, int):
-        return Failure("model_failed", text)
-    return _by_status(status, text, asked_wait(headers or {}, text))
+    return _by_status(status, text, headers or {}, text)
 
 
-def _by_status(status: int, text: str, wait: float) -> Failure:
-    if status not in _PASSING and status < _SERVER_ERROR:
-        return Failure(_REFUSED.get(status, "bad_request"), text)
+def _by_status(
+    status: int, text: str, headers: Mapping[str, str], body: str, reason: str | None = None
+) -> Failure:
+    if status < _SERVER_ERROR and (reason is not None or status not in _PASSING):
+        return Failure(reason or _REFUSED.get(status, "bad_request"), text)
+    wait = asked_wait(headers, body)
     if wait > LONGEST_WAIT:
         text = f"{text} (the provider asks to wait {wait:,.0f} s)"
     reason = _PASSING.get(status, "server_error")
@@ -176,19 +160,16 @@ def asked_wait(headers: Mapping[str, str], body: str) -> float:
     waits = [_seconds(headers.get("retry-after-ms", "")) / 1000, _seconds(after)]
     with suppress(ValueError, OverflowError):  # it is not a date
         waits.append(max(parsedate_to_datetime(after).timestamp() - time.time(), 0.0))
-    for pattern in (_RETRY_INFO, _IN_WORDS):
-        match = pattern.search(body)
-        parts = _PART.findall(match[1]) if match else []
+    for match in filter(None, (_RETRY_INFO.search(body), _IN_WORDS.search(body))):
+        parts = _PART.findall(match[1])
         waits.append(sum(_seconds(number) * _UNITS[unit.lower()] for number, unit in parts))
     return next(filter(None, waits), 0.0)
 
 
 def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.0
-    return max(value, 0.0) if math.isfinite(value) else 0.0
+    with suppress(ValueError):
+        return max(float(text), 0.0) if math.isfinite(float(text)) else 0.0
+    return 0.0
 
 
 def problem_of(error: BaseException) -> str:

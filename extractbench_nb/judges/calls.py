@@ -45,25 +45,21 @@ _PER_REQUEST, _PER_MESSAGE, _PER_SCHEMA = 50, 20, 600
 
 def highest_cost(request: ModelRequest) -> float:
     """Bound what a request can cost: its own tokens, and an answer of the maximum length."""
-    longest = request.max_tokens
+    info, model = model_info(request.model), request.model
+    longest = request.max_tokens or info.get("max_output_tokens") or info.get("max_tokens")
     if not longest:
-        info = model_info(request.model)
-        longest = info.get("max_output_tokens") or info.get("max_tokens")
-    if not longest:
-        raise Failure(
-            "budget", f"the longest answer of {request.model!r} is not known; set max_tokens"
-        )
-    contents = [message["content"] for message in request.messages]
-    texts = [content for content in contents if isinstance(content, str)]
-    parts = [part for content in contents if not isinstance(content, str) for part in content]
-    texts += [part["text"] for part in parts if part.get("type") == "text"]
+        raise Failure("budget", f"the longest answer of {model!r} is not known; set max_tokens")
     tokens = _PER_REQUEST + _PER_MESSAGE * len(request.messages) + request.file_tokens
+    texts = []
+    for content in (message["content"] for message in request.messages):
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        texts += [part["text"] for part in parts if part.get("type") == "text"]
     if request.schema is not None:
         tokens += _PER_SCHEMA
         texts.append(json.dumps(request.schema))
-    cost = list_price(request.model, tokens + sum(map(most_tokens, texts)), int(longest))
+    cost = list_price(model, tokens + sum(map(most_tokens, texts)), int(longest))
     if cost is None:
-        raise Failure("budget", f"LiteLLM has no price for {request.model!r}")
+        raise Failure("budget", f"LiteLLM has no price for {model!r}")
     return cost
 
 
@@ -113,14 +109,10 @@ class Budget:
             self._held.append(held)
         try:
             yield held
-        except Failure as failure:
-            if failure.billed:
-                held.charged = most
-            raise
-        except UnavailableError:  # nothing was sent
-            raise
-        except BaseException:  # cancelled: the provider goes on
-            held.charged = held.charged or most
+        except BaseException as error:
+            unsent = isinstance(error, UnavailableError)
+            if not unsent and getattr(error, "billed", True):  # cancelled: the provider goes on
+                held.charged = held.charged or most
             raise
         finally:
             self._held.remove(held)
@@ -137,7 +129,7 @@ class Budget:
 
 
 #: What is added up over the answers to a question.
-COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
+_COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
 #: After one of these failures a model is not asked again: the key or the address is wrong.
 _HOPELESS = ("bad_key", "not_found", "redirect")
 
@@ -185,72 +177,48 @@ class Asked:
 class CallQueue:
     """The calls of one `LLM` in one process."""
 
-    def __init__(
-        self,
-        cache: JudgeCache | None,
-        budget_usd: float | None,
-        max_concurrency: int,
-        max_attempts: int,
-        retry_wait: float,
-    ) -> None:
-        self.budget = Budget(budget_usd)
+    def __init__(self, llm: Any) -> None:  # an LLM, whose module imports this one
+        self._llm = llm
+        self.budget = Budget(llm.budget_usd)
         #: Models that are not asked again, and models whose keys were checked.
         self.hopeless: dict[str, Failure] = {}
         self.checked: set[str] = set()
-        self.turns = asyncio.Semaphore(max_concurrency)
-        self._cache = cache
-        self._max_attempts, self._retry_wait = max_attempts, retry_wait
+        self.turns = asyncio.Semaphore(llm.max_concurrency)
 
     async def answer(self, asked: Asked) -> JudgeCall:
         """Find an answer that can be read: in the cache, in a call under way, or by asking."""
-        begun, cache, key = time.perf_counter(), self._cache, asked.key
+        begun, cache = time.perf_counter(), self._llm.cache
         if cache is None:
             async with self.turns:
                 return await self._ask(asked)
 
-        def stored() -> Entry | None:
-            try:
-                return cache.get(key)
-            except OutputError as error:
-                told = f"cached answers are not used: {error}"
-                warnings.warn(told, RuntimeWarning, stacklevel=2)
-                return None
-
         def free(answer: str | None) -> JudgeCall:
-            seconds = time.perf_counter() - begun
-            model = asked.request.model
+            seconds, model = time.perf_counter() - begun, asked.request.model
             return JudgeCall(model, latency_seconds=seconds, answer=answer, **_FREE)
-
-        cached = stored()
-        if cached is not None and asked.is_readable(cached.answer):
-            return free(cached.answer)
 
         async def ask() -> tuple[JudgeCall | JudgeError, CallQueue]:
             async with self.turns:
-                theirs = stored()  # another process may have been faster
-                if theirs is not None and asked.is_readable(theirs.answer):
-                    return free(theirs.answer), self
+                stored = _stored(cache, asked)  # another process may have been faster
+                if stored is not None and asked.is_readable(stored.answer):
+                    return free(stored.answer), self
                 try:
                     call = await self._ask(asked)
                 except JudgeError as error:
                     return error, self
-                counts = [getattr(call, name) for name in COUNTS]
-                entry = Entry(key, asked.document, call.answer or "", *counts)
-                try:
-                    if not cache.store([entry], replace=cached is not None):
-                        entry = cache.get(key) or entry  # another process was faster
-                        cache.store([entry], replace=True)  # or what is stored is damaged
-                except OutputError as error:  # the answer is used, but not cached
-                    warnings.warn(f"answers are not cached: {error}", RuntimeWarning, stacklevel=2)
-                return call._replace(answer=entry.answer), self
+                answer = _store(cache, asked, call, replace=stored is not None)
+                return call._replace(answer=answer), self
 
+        stored = _stored(cache, asked)
+        if stored is not None and asked.is_readable(stored.answer):
+            return free(stored.answer)
         while True:
-            (found, queue), joined = await _SHARED.get((cache.path, key), ask)
-            if isinstance(found, JudgeCall):
-                return free(found.answer) if joined else found
+            (outcome, queue), joined = await _SHARED.get((cache.path, asked.key), ask)
+            if isinstance(outcome, JudgeCall):
+                return free(outcome.answer) if joined else outcome
             if queue is self:  # answers are shared between queues, failures are not
-                call = found.calls[0]._replace(**_FREE) if joined else found.calls[0]
-                raise JudgeError(found.problem, (call,), found.reason)
+                (call,) = outcome.calls
+                call = call._replace(**_FREE) if joined else call
+                raise JudgeError(outcome.problem, (call,), outcome.reason)
 
     async def _ask(self, asked: Asked) -> JudgeCall:
         """Ask the model, and once more if its answer cannot be read."""
@@ -260,12 +228,21 @@ class CallQueue:
             nonlocal attempts
             attempts += 1
 
-        def call(**more: Any) -> JudgeCall:
-            text = None if not answers or answers[-1].text is None else scrub(answers[-1].text)
-            counts = {name: [getattr(one, name) for one in answers] for name in COUNTS}
-            sums = {n: sum(c) if c and None not in c else None for n, c in counts.items()}
-            more |= {"latency_seconds": time.perf_counter() - begun, "answer": text, **sums}
-            return JudgeCall(asked.request.model, attempts=attempts, **more)
+        def call(error: str | None = None) -> JudgeCall:
+            text = answers[-1].text if answers else None
+            counts = {name: [getattr(one, name) for one in answers] for name in _COUNTS}
+            sums: dict[str, Any] = {
+                name: sum(values) if values and None not in values else None
+                for name, values in counts.items()
+            }
+            return JudgeCall(
+                asked.request.model,
+                attempts=attempts,
+                latency_seconds=time.perf_counter() - begun,
+                answer=None if text is None else scrub(text),
+                error=error,
+                **sums,
+            )
 
         request = asked.request
         try:
@@ -274,12 +251,11 @@ class CallQueue:
                 answers.append(answer)
                 try:
                     asked.read(answer.text)
+                    return call()
                 except Unparsable as error:
                     limit = f"; it was cut off at max_tokens={request.max_tokens}"
                     reason = "unparsable" if answer.text and answer.text.strip() else "empty"
                     problem = Failure(reason, f"{error}{limit if answer.cut_off else ''}")
-                else:
-                    return call()
                 if len(answers) > 1:
                     raise problem
                 again = ask_again(asked.request.messages, answer.text, problem.problem)
@@ -287,7 +263,7 @@ class CallQueue:
         except Failure as failure:
             many = f" (after {attempts} requests)" if attempts > 1 else ""
             text = f"{request.model}: {failure}{many}"
-            raise JudgeError(text, (call(error=str(failure)),), failure.reason) from None
+            raise JudgeError(text, (call(str(failure)),), failure.reason) from None
 
     async def say(self, request: ModelRequest, count: Callable[[], None]) -> Completion:
         """Make a request within the budget, again after transient errors; `count` each attempt."""
@@ -306,22 +282,40 @@ class CallQueue:
             except Failure as error:
                 failure = error
             if failure.reason in _HOPELESS:
-                if failure.reason == "bad_key" and model not in self.hopeless:
-                    variable = f"{model.partition('/')[0].upper()}_API_KEY"
-                    is_set = variable in os.environ or variable in KEYS_OF_FILES
-                    source = variable if is_set else "the environment"
-                    refused = f"the key in {source} was refused: {failure.problem}"
-                    failure = Failure(failure.reason, refused)
+                if failure.reason == "bad_key":
+                    name = f"{model.partition('/')[0].upper()}_API_KEY"
+                    source = name if name in {*os.environ, *KEYS_OF_FILES} else "the environment"
+                    failure.problem = f"the key in {source} was refused: {failure.problem}"
                 raise self.hopeless.setdefault(model, failure)
-            if not failure.transient or attempt == self._max_attempts:
+            if not failure.transient or attempt == self._llm.max_attempts:
                 raise failure
-            await asyncio.sleep(pause_after(attempt, failure, self._retry_wait))
+            await asyncio.sleep(pause_after(attempt, failure, self._llm.retry_wait))
 
     def _refuse(self, model: str) -> None:
         """Stop asking a model whose failure every further request would repeat."""
-        if model in self.hopeless:
-            failure = self.hopeless[model]
+        if failure := self.hopeless.get(model):
             raise Failure(failure.reason, failure.problem)
+
+
+def _stored(cache: JudgeCache, asked: Asked) -> Entry | None:
+    try:
+        return cache.get(asked.key)
+    except OutputError as error:
+        warnings.warn(f"cached answers are not used: {error}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+def _store(cache: JudgeCache, asked: Asked, call: JudgeCall, *, replace: bool) -> str:
+    """Store an answer; return the stored one, which may be that of a faster process."""
+    counts = [getattr(call, name) for name in _COUNTS]
+    entry = Entry(asked.key, asked.document, call.answer or "", *counts)
+    try:
+        if not cache.store([entry], replace=replace):
+            entry = cache.get(asked.key) or entry
+            cache.store([entry], replace=True)  # what is stored may be damaged
+    except OutputError as error:  # the answer is used, but not cached
+        warnings.warn(f"answers are not cached: {error}", RuntimeWarning, stacklevel=2)
+    return entry.answer
 
 
 #: Questions in progress: equal ones are asked once, also for several queues.

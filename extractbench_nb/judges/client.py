@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache, lru_cache
+from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib import import_module, metadata
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -46,9 +46,12 @@ class BackgroundLoop:
     """The event loop and its thread; both start on first use."""
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Reset in a forked process, which has no copy of the thread."""
         self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._started: tuple[asyncio.AbstractEventLoop, threading.Thread] | None = None
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the background loop and await it; cancelling either cancels both."""
@@ -62,44 +65,39 @@ class BackgroundLoop:
     def loop(self) -> asyncio.AbstractEventLoop:
         """Return the loop, running."""
         with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=self._loop.run_forever, name="extractbench-judges", daemon=True
-                )
-                self._thread.start()
-            return self._loop
+            if self._started is None:
+                loop, name = asyncio.new_event_loop(), "extractbench-judges"
+                thread = threading.Thread(target=loop.run_forever, name=name, daemon=True)
+                thread.start()
+                self._started = loop, thread
+            return self._started[0]
 
     def close(self) -> None:
         """Cancel all tasks, close connections, and end the loop and its thread."""
         with self._lock:
-            loop, thread = self._loop, self._thread
-            self._loop = self._thread = None
-        if loop is None or thread is None:
+            started, self._started = self._started, None
+        if started is None:
             return
+        loop, thread = started
         with suppress(Exception):
-            asyncio.run_coroutine_threadsafe(self._end(), loop).result(_CLOSING_TIMEOUT_S)
+            asyncio.run_coroutine_threadsafe(_end_tasks(), loop).result(_CLOSING_TIMEOUT_S)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(_CLOSING_TIMEOUT_S)
         if not thread.is_alive():
             with suppress(Exception):  # tasks that were added while closing
-                loop.run_until_complete(self._cancel_all())
+                loop.run_until_complete(_end_tasks())
             loop.close()
 
-    async def _cancel_all(self) -> None:
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _end(self) -> None:
-        await self._cancel_all()
-        await _close_clients()
-
-    def forget(self) -> None:
-        """Reset in a forked process, which has no copy of the thread."""
-        self._lock = threading.Lock()
-        self._loop = self._thread = None
+async def _end_tasks() -> None:
+    """Cancel the other tasks of the running loop, and close its connections."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    http, _ = _CLIENTS.pop(asyncio.get_running_loop(), (None, None))
+    if http is not None:
+        await http.aclose()
 
 
 class Shared(Generic[T]):
@@ -115,8 +113,7 @@ class Shared(Generic[T]):
         joined = key in self._tasks and not self._tasks[key][0].done()
         if not joined:
             self._tasks[key] = (asyncio.ensure_future(work()), [])
-            # callers get its exception; without callers nobody retrieves it
-            self._tasks[key][0].add_done_callback(lambda done: done.cancelled() or done.exception())
+            self._tasks[key][0].add_done_callback(_retrieve)
         task, waiting = shared = self._tasks[key]
         waiting.append(None)
         try:
@@ -131,6 +128,11 @@ class Shared(Generic[T]):
     def forget(self) -> None:
         """Reset in a forked process, which has no copy of the tasks."""
         self._tasks = {}
+
+
+def _retrieve(done: asyncio.Task[Any]) -> None:
+    """Take the exception of a task, which asyncio logs if no caller is left to do so."""
+    _ = done.cancelled() or done.exception()
 
 
 BACKGROUND = BackgroundLoop()
@@ -240,12 +242,12 @@ def client_error(error: BaseException) -> ClientError:
     )
 
 
-@lru_cache(maxsize=1)
+@cache
 def _load() -> Any:
     first = "litellm" not in sys.modules
-    changed = {name: value for name, value in _ON_IMPORT.items() if name not in os.environ}
+    changed = {name: v for name, v in _ON_IMPORT.items() if first and name not in os.environ}
     try:
-        os.environ.update(changed if first else {})
+        os.environ.update(changed)
         module: Any = import_module("litellm")  # type checkers need minutes for `import litellm`
         if first:
             with suppress(ModuleNotFoundError, AttributeError):  # other versions do without it
@@ -255,7 +257,7 @@ def _load() -> Any:
             needs("litellm", "llm")  # says how to install it
         raise
     finally:
-        for name in changed if first else ():
+        for name in changed:
             os.environ.pop(name, None)
     return module
 
@@ -291,12 +293,6 @@ def _http_clients() -> tuple[Any, Any]:
     return _CLIENTS[loop]
 
 
-async def _close_clients() -> None:
-    http, _ = _CLIENTS.pop(asyncio.get_running_loop(), (None, None))
-    if http is not None:
-        await http.aclose()
-
-
 def _client_for(arguments: Mapping[str, Any]) -> Any:
     """Return the client to give LiteLLM for a request; None if it takes none."""
     module = litellm()
@@ -322,46 +318,40 @@ def _client_for(arguments: Mapping[str, Any]) -> Any:
     )
 
 
-async def _called(request: ModelRequest, exchange: Exchange) -> Any:
-    """Return LiteLLM's response; cancelled once its request is under way, or before it is made.
-
-    A cancellation in between, while LiteLLM prepares the request in a thread, would leave its
-    coroutine behind with a warning that it was never awaited.
-    """
-    task = asyncio.ensure_future(_begin(request))
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+async def complete(request: ModelRequest) -> Completion:
+    """Ask a model once, without a second attempt; `Failure` says why there is no answer."""
+    exchange, response = Exchange(), None
+    failure: Exception | None = None  # raised below, without a context that may quote a key
+    before = EXCHANGE.set(exchange)
     try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        exchange.stopped = True
-        if not exchange.sent:
-            await asyncio.wait([task], timeout=_PREPARING)
-        task.cancel()
-        raise
+        async with asyncio.timeout(request.timeout):
+            response = await _called(request, exchange)
+        if not getattr(response, "choices", None):
+            failure = _unreadable("it has no choices")
+    except TimeoutError:
+        late = f"no answer within {request.timeout:g} s"
+        failure = Failure("timeout", late, transient=True, billed=exchange.sent)
+    except Failed as failed:
+        failure = failed.failure
+    except ExtractBenchError as error:
+        failure = error
+    except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
+        fault = fault_behind(error, (ImportError, Warning))
+        if fault is not None:
+            failure = client_error(fault)
+        else:
+            read = exchange.answered
+            failure = _unreadable(problem_of(error)) if read else failure_of_error(error)
+    finally:
+        EXCHANGE.reset(before)
+    if failure is not None:
+        raise failure
+    return _completion(request.model, response)
 
 
-async def _begin(request: ModelRequest) -> Any:
-    with client_errors():
-        arguments, exchange = _arguments(request), EXCHANGE.get()
-        client, acompletion = _client_for(arguments), litellm().acompletion
-    if client is not None:
-        arguments["client"] = client
-    elif exchange is not None:  # LiteLLM's own client does not tell when it sends
-        exchange.sent = True
-    return await acompletion(**arguments)
-
-
-def _failure_in(error: Exception, exchange: Exchange) -> Exception:
-    """Say why there is no response: LiteLLM does not work, or cannot use this request or answer."""
-    if isinstance(error, ExtractBenchError):
-        return error
-    fault = fault_behind(error, (ImportError, Warning))
-    if fault is not None:
-        return client_error(fault)
-    if exchange.answered:
-        text = f"the response cannot be read: {problem_of(error)}"
-        return Failure("server_error", text, transient=True, billed=True)
-    return failure_of_error(error)
+def _unreadable(problem: str) -> Failure:
+    text = f"the response cannot be read: {problem}"
+    return Failure("server_error", text, transient=True, billed=True)
 
 
 def fault_behind(error: BaseException | None, kinds: Kinds = FAULTS) -> BaseException | None:
@@ -371,29 +361,33 @@ def fault_behind(error: BaseException | None, kinds: Kinds = FAULTS) -> BaseExce
     return error
 
 
-async def complete(request: ModelRequest) -> Completion:
-    """Ask a model once, without a second attempt; `Failure` says why there is no answer."""
-    exchange, response = Exchange(), None
-    failure: Exception | None = None  # raised below, without a context that may quote a key
-    before = EXCHANGE.set(exchange)
+async def _called(request: ModelRequest, exchange: Exchange) -> Any:
+    """Return LiteLLM's response; cancelled once its request is under way, or before it is made.
+
+    A cancellation in between, while LiteLLM prepares the request in a thread, would leave its
+    coroutine behind with a warning that it was never awaited.
+    """
+
+    async def begin() -> Any:
+        with client_errors():
+            arguments = _arguments(request)
+            client, acompletion = _client_for(arguments), litellm().acompletion
+        if client is not None:
+            arguments["client"] = client
+        else:  # LiteLLM's own client does not tell when it sends
+            exchange.sent = True
+        return await acompletion(**arguments)
+
+    task = asyncio.ensure_future(begin())
+    task.add_done_callback(_retrieve)
     try:
-        async with asyncio.timeout(request.timeout):
-            response = await _called(request, exchange)
-    except TimeoutError:
-        late = f"no answer within {request.timeout:g} s"
-        failure = Failure("timeout", late, transient=True, billed=exchange.sent)
-    except Failed as failed:
-        failure = failed.failure
-    except Exception as error:  # noqa: BLE001 - LiteLLM raises whatever its providers do
-        failure = _failure_in(error, exchange)
-    finally:
-        EXCHANGE.reset(before)
-    if failure is not None:
-        raise failure
-    if not getattr(response, "choices", None):
-        text = "the response cannot be read: it has no choices"
-        raise Failure("server_error", text, transient=True, billed=True)
-    return _completion(request.model, response)
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        exchange.stopped = True
+        if not exchange.sent:
+            await asyncio.wait([task], timeout=_PREPARING)
+        task.cancel()
+        raise
 
 
 def _arguments(request: ModelRequest) -> dict[str, Any]:
@@ -428,6 +422,7 @@ def _completion(model: str, response: Any) -> Completion:
     counts = [getattr(usage, f"{kind}_tokens", None) for kind in ("prompt", "completion")]
     valid = all(type(count) is int and 0 <= count <= _MOST_TOKENS for count in counts)
     counted = any(counts) and valid  # otherwise they are zeros of LiteLLM's
+    prompt_tokens, completion_tokens = counts if counted else (None, None)
     is_cost = isinstance(cost, int | float) and 0 <= cost < math.inf
     # a provider may name its own cost
     is_priced = counted and is_cost and (cost or is_listed(model))
@@ -437,8 +432,8 @@ def _completion(model: str, response: Any) -> Completion:
     return Completion(
         choice.message.content,
         choice.finish_reason == "length",
-        counts[0] if counted else None,
-        counts[1] if counted else None,
+        prompt_tokens,
+        completion_tokens,
         cost if is_priced else None,
         choice.finish_reason,
         refusal if isinstance(refusal, str) and refusal.strip() else None,

@@ -5,25 +5,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, fields
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from extractbench_nb.core.text import JudgeCall, choose_judge
+from extractbench_nb.core.text import choose_judge
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges.cache import JudgeCache, judge_cache
-from extractbench_nb.judges.calls import Asked, CallQueue
-from extractbench_nb.judges.client import (
-    BACKGROUND,
-    client_errors,
-    fault_behind,
-    list_price,
-    litellm,
-)
+from extractbench_nb.judges.calls import CallQueue
+from extractbench_nb.judges.client import client_errors, fault_behind, list_price, litellm
 from extractbench_nb.judges.environment import (
     KEY_NAME,
     KEYS_OF_FILES,
@@ -118,10 +113,11 @@ class LLM:
         self._check_values()
 
     def _check_values(self) -> None:
-        for name, (allowed, expected) in _ALLOWED.items():
-            value = getattr(self, name)
-            if not allowed(value):  # an address may contain a password
-                hidden = name == "api_base" and isinstance(value, str)
+        for option in fields(self):
+            name, value = option.name, getattr(self, option.name)
+            allowed, expected = _ALLOWED[name]
+            if not allowed(value) and (value is not None or option.default is not None):
+                hidden = name == "api_base" and isinstance(value, str)  # may contain a password
                 shown = "not shown here" if hidden else repr(value)
                 raise InputError(f"{name} is {shown}; expected {expected}")
 
@@ -136,10 +132,6 @@ class LLM:
     def __getstate__(self) -> dict[str, Any]:
         """Copy and pickle the options only, without costs and calls in progress."""
         return {option.name: getattr(self, option.name) for option in fields(self)}
-
-    def __deepcopy__(self, _: object) -> Self:
-        """Copy like `copy`, since all options are immutable."""
-        return copy(self)
 
     @property
     def name(self) -> str:
@@ -174,8 +166,7 @@ class LLM:
         """The queue of its calls in this process."""
         name = f"queue in process {os.getpid()}"
         if name not in self.__dict__:
-            options = (self.max_concurrency, self.max_attempts, self.retry_wait)
-            self.__dict__.setdefault(name, CallQueue(self.cache, self.budget_usd, *options))
+            self.__dict__.setdefault(name, CallQueue(self))
         queue: CallQueue = self.__dict__[name]
         return queue
 
@@ -198,9 +189,8 @@ class LLM:
         """
         provider = _provider(self.model)
         if self.api_base is None:
-            module, package = _PACKAGES.get(provider, ("", ""))
-            if module and not _is_installed(module):
-                needed = f"`pip install '{package}'`: {module} is missing"
+            if provider == "vertex_ai" and not _has_google_auth():
+                needed = "`pip install 'litellm[google]'`: google.auth is missing"
                 raise InputError(f"{self.model!r} needs {needed}")
             _check_key(self.model, provider, otherwise)
         if self.budget_usd is not None and list_price(self.model, 1, 1) is None:
@@ -208,15 +198,6 @@ class LLM:
                 f"budget_usd is {self.budget_usd!r}, but LiteLLM has no price for {self.model!r}. "
                 "Add its price with litellm.register_model, or remove the budget"
             )
-
-
-async def answer(llm: LLM, asked: Asked) -> JudgeCall:
-    """Find an answer that can be read: in the cache, in a call under way, or by asking."""
-    queue, model = llm.queue, asked.request.model
-    if model not in queue.checked:
-        with_options(llm, {"model": model}).check()
-        queue.checked.add(model)
-    return await BACKGROUND.run(queue.answer(asked))
 
 
 def with_options(
@@ -249,8 +230,6 @@ def refuse_options(where: str, given: Mapping[str, object], allowed: tuple[str, 
 
 
 # --- values -------------------------------------------------------------------------------------
-_MODEL = re.compile(r"[!-~]+")
-_ADDRESS = re.compile(r"https?://[!-~]+")
 
 
 def number(low: float, high: float = 1e300, *, above: bool = False, whole: bool = False) -> Any:
@@ -263,34 +242,31 @@ def number(low: float, high: float = 1e300, *, above: bool = False, whole: bool 
     return allowed
 
 
-def _or_none(allowed: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or allowed(value)
-
-
 def _is_address(value: Any) -> bool:
-    if not isinstance(value, str) or not _ADDRESS.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(r"https?://[!-~]+", value):
         return False
     parts = urlsplit(value)
     return not (parts.username or parts.password or parts.query)
 
 
 _COUNT = (number(1, whole=True), "a whole number that is 1 or more")
+#: What each option may be, besides None where that is the default.
 _ALLOWED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "model": (
-        lambda value: isinstance(value, str) and bool(_MODEL.fullmatch(value)),
+        lambda value: isinstance(value, str) and bool(re.fullmatch(r"[!-~]+", value)),
         "a LiteLLM model id such as 'openai/gpt-4o-mini'",
     ),
     "api_base": (
-        _or_none(_is_address),
+        _is_address,
         "an http(s) address without user, password and query (a key belongs in the environment)",
     ),
-    "temperature": (_or_none(number(0)), "a number that is 0 or more"),
-    "max_tokens": (_or_none(_COUNT[0]), _COUNT[1]),
-    "timeout": (_or_none(number(0, above=True)), "a number of seconds that is more than 0"),
+    "temperature": (number(0), "a number that is 0 or more"),
+    "max_tokens": _COUNT,
+    "timeout": (number(0, above=True), "a number of seconds that is more than 0"),
     "max_concurrency": _COUNT,
     "max_attempts": _COUNT,
     "retry_wait": (number(0), "a number of seconds that is 0 or more"),
-    "budget_usd": (_or_none(number(0)), "an amount in US dollars that is 0 or more, or None"),
+    "budget_usd": (number(0), "an amount in US dollars that is 0 or more, or None"),
     "cache": (
         lambda value: value is None or isinstance(value, JudgeCache),
         "True, False, a folder or a JudgeCache",
@@ -302,8 +278,7 @@ _GCLOUD = "gcloud/application_default_credentials.json"
 _AMAZON = (
     (
         *("AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "AWS_WEB_IDENTITY_TOKEN_FILE"),
-        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        *(f"AWS_CONTAINER_CREDENTIALS_{kind}_URI" for kind in ("RELATIVE", "FULL")),
     ),
     ("~/.aws/credentials", "~/.aws/config"),
     "or run `aws configure`",
@@ -314,8 +289,7 @@ _AMBIENT: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "vertex_ai": (
         ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_CREDENTIALS"),
         (
-            "$CLOUDSDK_CONFIG/application_default_credentials.json",
-            f"$APPDATA/{_GCLOUD}",
+            *("$CLOUDSDK_CONFIG/application_default_credentials.json", f"$APPDATA/{_GCLOUD}"),
             f"~/.config/{_GCLOUD}",
         ),
         "or run `gcloud auth application-default login`",
@@ -324,9 +298,6 @@ _AMBIENT: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "sagemaker": _AMAZON,
     "azure": (("AZURE_AD_TOKEN", "AZURE_CLIENT_ID"), (), ""),
 }
-#: Providers of which one of several keys is enough.
-_ONE_OF_SEVERAL = ("gemini",)
-_PACKAGES = {"vertex_ai": ("google.auth", "litellm[google]")}
 
 
 def _provider(model: str) -> str:
@@ -347,26 +318,25 @@ def _provider(model: str) -> str:
     )
 
 
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # its parent package is not installed
-        return False
+def _has_google_auth() -> bool:
+    with suppress(ModuleNotFoundError):  # of its parent package
+        return find_spec("google.auth") is not None
+    return False
 
 
 def _check_key(model: str, provider: str, otherwise: str) -> None:
     """Raise an error unless an environment variable or a file may hold the provider's key."""
     environment = litellm().validate_environment(model)
     missing = [name for name in environment["missing_keys"] if name not in KEYS_OF_FILES]
-    if environment["keys_in_environment"] or not missing:
-        return
-    if provider in _ONE_OF_SEVERAL and len(missing) < len(environment["missing_keys"]):
+    one_is_enough = provider == "gemini"
+    some = one_is_enough and len(missing) < len(environment["missing_keys"])
+    if environment["keys_in_environment"] or not missing or some:
         return
     variables, paths, hint = _AMBIENT.get(provider, ((), (), ""))
     files = (Path(os.path.expandvars(path)).expanduser() for path in paths)
     if any(map(os.environ.get, variables)) or any(file.is_file() for file in files):
         return
-    names = (" or " if provider in _ONE_OF_SEVERAL else " and ").join(missing)
+    names = (" or " if one_is_enough else " and ").join(missing)
     or_file = " or in a .env file here" if all(map(KEY_NAME.fullmatch, missing)) else ""
     or_command = f", {hint}" if hint else ""
     raise InputError(

@@ -21,8 +21,8 @@ from extractbench_nb.core.text import (
 from extractbench_nb.errors import ConfigError, InputError, nearest
 from extractbench_nb.judges.cache import JudgeCache
 from extractbench_nb.judges.calls import Asked
-from extractbench_nb.judges.client import ModelRequest
-from extractbench_nb.judges.llm import LLM, answer, number, refuse_options, with_options
+from extractbench_nb.judges.client import BACKGROUND, ModelRequest
+from extractbench_nb.judges.llm import LLM, chosen_llm, number, refuse_options, with_options
 from extractbench_nb.judges.prompts import (
     PROMPT_VERSION,
     Message,
@@ -42,7 +42,6 @@ NO_PARAMS: Mapping[str, Any] = {}
 _USUAL = {"temperature": 0.0, "max_tokens": 2048, "timeout": 60.0}
 _OVERRIDES = ("model", "temperature", "max_tokens")
 _MOST_ANSWERS = 100
-_is_count = number(1, _MOST_ANSWERS, whole=True)
 
 
 class FieldJudge:
@@ -73,15 +72,9 @@ class FieldJudge:
         """
         self._check(params)
 
-    def _check(self, params: Mapping[str, Any]) -> None:
-        """Implement `check`."""
-
     def for_document(self, gold: Any, predicted: Any) -> Self:
         """Return the judge for one evaluation; recorded verdicts belong to certain documents."""
         return self._for_document(gold, predicted)
-
-    def _for_document(self, gold: Any, predicted: Any) -> Self:
-        return self
 
     async def ask(self, question: Question) -> Verdict:
         """Judge the two values of a field.
@@ -107,13 +100,18 @@ class FieldJudge:
         """
         return await self._verdict(question)
 
-    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
-        """Implement `ask`."""
-        raise NotImplementedError
-
     async def compare(self, gold: str, predicted: str) -> Verdict:
         """Judge one pair of texts, without a field or schema, as `ask` does."""
         return await self.ask(Question(gold, predicted))
+
+    def _check(self, params: Mapping[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _for_document(self, gold: Any, predicted: Any) -> Self:
+        return self
+
+    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
+        raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
         """Be equal to a judge of the same class and options."""
@@ -158,7 +156,7 @@ class ModelJudge(FieldJudge):
             overrides = {name: given[name] for name in _OVERRIDES if name in given}
             llm = with_options(self.llm, overrides, _USUAL)
             instructions = given.get("additional_instructions", self._instructions)
-            _check_instructions(instructions)
+            _check_text("additional_instructions", instructions)
         except InputError as error:
             raise ConfigError(None, str(error)) from None
         check_template(given.get("prompt_template"))
@@ -207,8 +205,8 @@ class ModelJudge(FieldJudge):
         for result in results:
             if isinstance(result, Exception) and not isinstance(result, JudgeError):
                 raise result  # it cannot be asked at all
-        names = [f"answer {nth}" for nth in range(1, self.n + 1)]
-        return take_vote(list(zip(names, results, strict=True)), self.vote, pass_mark(question))
+        ballots = [(f"answer {nth}", result) for nth, result in enumerate(results, 1)]
+        return take_vote(ballots, self.vote, pass_mark(question))
 
     async def answer(
         self,
@@ -225,22 +223,25 @@ class ModelJudge(FieldJudge):
         `schema` is the JSON Schema of the answer. Returns what `read` returned, and the call.
         """
         llm, _ = self.settings_for(params)
-        other: Any = self.otherwise
-        asked = Asked(_request(llm, messages, schema), read, sample)
         try:
-            call = await self._call(asked)
+            call = await self._call(Asked(_request(llm, messages, schema), read, sample))
             return read(call.answer), call
         except JudgeError as error:
-            if error.reason != ABSENT or not callable(getattr(other, "answer", None)):
+            ask_other: Any = getattr(self.otherwise, "answer", None)
+            if error.reason != ABSENT or not callable(ask_other):
                 raise
-        found: tuple[Any, JudgeCall] = await other.answer(
+        answer: tuple[Any, JudgeCall] = await ask_other(
             messages, read, schema, params=params, sample=sample
         )
-        return found
+        return answer
 
     async def _call(self, asked: Asked) -> JudgeCall:
         """Find an answer that can be read, or raise `JudgeError`."""
-        return await answer(self.llm, asked)
+        queue, model = self.llm.queue, asked.request.model
+        if model not in queue.checked:
+            with_options(self.llm, {"model": model}).check()
+            queue.checked.add(model)
+        return await BACKGROUND.run(queue.answer(asked))
 
 
 class LLMJudge(ModelJudge):
@@ -299,14 +300,12 @@ class LLMJudge(ModelJudge):
         **unknown: object,
     ) -> None:
         refuse_options("LLMJudge", unknown, ("n", "vote", "additional_instructions"))
-        if not _is_count(n):
+        if not number(1, _MOST_ANSWERS, whole=True)(n):
             expected = f"a whole number from 1 to {_MOST_ANSWERS}: how many answers to one question"
             raise InputError(f"n is {n!r}; expected {expected}")
         _check_vote(vote)
-        _check_instructions(additional_instructions)
-        if model is None:
-            model = LLM()
-        self.llm = model if isinstance(model, LLM) else LLM(model)
+        _check_text("additional_instructions", additional_instructions)
+        self.llm = LLM() if model is None else chosen_llm(model)
         self.n, self.vote, self._instructions = n, vote, additional_instructions
 
     @property
@@ -317,8 +316,7 @@ class LLMJudge(ModelJudge):
     @property
     def cache(self) -> JudgeCache | None:
         """The cache of answers; None if there is none."""
-        cache: JudgeCache | None = self.llm.cache
-        return cache
+        return self.llm.cache  # type: ignore[no-any-return]
 
     @property
     def spent_usd(self) -> float:
@@ -336,8 +334,7 @@ class LLMJudge(ModelJudge):
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         model = self.llm.model if self.llm == LLM(self.llm.model) else self.llm
         options = {"n": self.n, "vote": self.vote, "additional_instructions": self._instructions}
-        usual = {"n": 1, "vote": "median", "additional_instructions": None}
-        return (model,), {name: v for name, v in options.items() if v != usual[name]}
+        return (model,), {k: v for k, v in options.items() if v not in (1, "median", None)}
 
 
 def _request(
@@ -353,9 +350,9 @@ def _check_vote(vote: object) -> None:
         raise InputError(f"vote is {vote!r}; {nearest(vote, VOTES)}")
 
 
-def _check_instructions(text: object) -> None:
+def _check_text(name: str, text: object) -> None:
     if text is not None and not (isinstance(text, str) and text.strip()):
-        raise InputError(f"additional_instructions is {text!r}; expected a text or None")
+        raise InputError(f"{name} is {text!r}; expected a text or None")
 
 
 class Ensemble(FieldJudge):
@@ -396,11 +393,19 @@ class Ensemble(FieldJudge):
         self, judges: Iterable[str | Judge], vote: str = "median", name: str | None = None
     ) -> None:
         _check_vote(vote)
-        given: object = name
-        if given is not None and not (isinstance(given, str) and given.strip()):
-            raise InputError(f"name is {name!r}; expected a text or None")
-        self.judges = _members(judges)
-        self.vote, self._name = vote, name
+        _check_text("name", name)
+        is_list = not isinstance(judges, str) and isinstance(judges, Iterable)
+        items = list(judges) if is_list else []
+        if len(items) < 2:  # noqa: PLR2004
+            raise InputError(f"judges is {judges!r}; expected a list of two judges or more")
+        members = [choose_judge(item, f"judges[{i}]") for i, item in enumerate(items)]
+        for (i, a), (j, b) in combinations(enumerate(members), 2):
+            if _answers_of(a) == _answers_of(b):
+                raise InputError(
+                    f"judges[{i}] and judges[{j}] are the same, {a!r}, or would get the same "
+                    "answers from the cache; to ask a model several times use LLMJudge(n=...)"
+                )
+        self.judges, self.vote, self._name = tuple(members), vote, name
 
     @property
     def name(self) -> str:
@@ -414,8 +419,7 @@ class Ensemble(FieldJudge):
         return {"vote": self.vote, "judges": members}
 
     def _for_document(self, gold: Any, predicted: Any) -> Self:
-        members = tuple(judge_of_document(judge, gold, predicted) for judge in self.judges)
-        return self._with(judges=members)
+        return self._with(judges=tuple(judge_of_document(j, gold, predicted) for j in self.judges))
 
     def _check(self, params: Mapping[str, Any]) -> None:
         for judge in self.judges:
@@ -424,28 +428,12 @@ class Ensemble(FieldJudge):
     async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         asked = question._replace(params=_without_model(question.params))
         outcomes = await gather_verdicts(verdict_of(judge, asked) for judge in self.judges)
-        names = [judge.name for judge in self.judges]
-        return take_vote(list(zip(names, outcomes, strict=True)), self.vote, pass_mark(question))
+        ballots = [(j.name, outcome) for j, outcome in zip(self.judges, outcomes, strict=True)]
+        return take_vote(ballots, self.vote, pass_mark(question))
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         name = {} if self._name is None else {"name": self._name}
-        return (list(self.judges),), {"vote": self.vote, **name}
-
-
-def _members(judges: object) -> tuple[Judge, ...]:
-    """Check that an ensemble has two or more judges, all different and with separate answers."""
-    is_list = not isinstance(judges, str) and isinstance(judges, Iterable)
-    items = list(judges) if is_list else []  # type: ignore[call-overload]
-    if len(items) < 2:  # noqa: PLR2004
-        raise InputError(f"judges is {judges!r}; expected a list of two judges or more")
-    members = tuple(choose_judge(item, f"judges[{i}]") for i, item in enumerate(items))
-    for (i, a), (j, b) in combinations(enumerate(members), 2):
-        if _answers_of(a) == _answers_of(b):
-            raise InputError(
-                f"judges[{i}] and judges[{j}] are the same, {a!r}, or would get the same answers "
-                "from the cache; to ask a model several times use LLMJudge(n=...)"
-            )
-    return members
+        return (list(self.judges),), {"vote": self.vote} | name
 
 
 def _answers_of(judge: Judge) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -69,20 +69,19 @@ def batches(
 ) -> list[Batch]:
     """Cut gold items with their partners into batches; `gold` and `predicted` have their tokens.
 
-    Gold items whose best partners stand near each other are gathered until a batch is full.
+    Gold items whose best partners are near each other are gathered until a batch is full.
     """
     asked = [i for i in gold if partners.get(i)]
     asked.sort(key=lambda i: (max(partners[i], key=partners[i].__getitem__), i))
-    gathered: list[tuple[list[int], set[int]]] = []
+    gathered: list[tuple[set[int], set[int]]] = []
     for i in asked:
-        if gathered:
-            gold_items, predicted_items = [*gathered[-1][0], i], {*gathered[-1][1], *partners[i]}
-            tokens = sum(map(gold.__getitem__, gold_items))
-            tokens += sum(map(predicted.__getitem__, predicted_items))
-            if tokens <= limits.tokens and len(gold_items) + len(predicted_items) <= limits.items:
-                gathered[-1] = gold_items, predicted_items
-                continue
-        gathered.append(([i], {*partners[i]}))
+        ours, theirs = gathered[-1] if gathered else (set[int](), set[int]())
+        ours, theirs = {*ours, i}, {*theirs, *partners[i]}
+        tokens = sum(gold[k] for k in ours) + sum(predicted[k] for k in theirs)
+        if gathered and tokens <= limits.tokens and len(ours) + len(theirs) <= limits.items:
+            gathered[-1] = ours, theirs
+        else:
+            gathered.append(({i}, {*partners[i]}))
     return [Batch(tuple(sorted(ours)), tuple(sorted(theirs))) for ours, theirs in gathered]
 
 
@@ -297,159 +296,119 @@ class LLMAligner:
         JudgeError
             A question has no answer that can be used; with all calls that were made.
         """
-        return await _Task(self, node, gold, predicted).run()
-
-
-def with_judge(aligner: LLMAligner, judge: Answering) -> LLMAligner:
-    """Return an aligner that asks another judge."""
-    limits = {name: getattr(aligner, name) for name in _USUAL}
-    return LLMAligner(judge, **limits)
-
-
-#: Items by index, each as text with its tokens.
-_Texts = dict[int, tuple[str, int]]
-
-
-class _Task:
-    """The alignment of one array: what is paired, what is left, and the calls so far."""
-
-    def __init__(
-        self, aligner: LLMAligner, node: Node, gold: Sequence[Any], predicted: Sequence[Any]
-    ) -> None:
-        assert aligner.judge is not None  # noqa: S101 - see `asking`
-        self._aligner, self._judge, self._node = aligner, aligner.judge, node
-        self._params = node.params_of(ALIGNING)
-        self._gold, self._predicted = gold, predicted
+        judge, params, items = self.judge, node.params_of(ALIGNING), node.children.items
+        assert judge is not None  # noqa: S101 - see `asking`
         prefix = len(node.children.prefix)
-        self._pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
-        self._calls: list[JudgeCall] = []
-        self._shown: dict[int, set[int]] = {}
-        self._worth: dict[tuple[int, int], float] = {}
-        self._left: list[int] = []
-        self._right: list[int] = []
-        if node.children.items is None:
-            return
-        self._items = node.children.items
+        pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
+        if items is None:
+            return Alignment(pairs)
         try:
-            equal, left, right = pair_equal(gold, predicted, prefix)
+            equal, others, spurious = pair_equal(gold, predicted, prefix)
         except RecursionError:
             raise JudgeError("the items are nested too deep", reason="too_deep") from None
-        self._pairs += equal
-        self._left, self._right = sorted(left), sorted(right)
-
-    async def run(self) -> Alignment:
-        """Ask, in as many rounds as there are."""
-        if len(self._left) == len(self._right) == 1:  # a pair, whatever they say
-            self._accept([(self._left[0], self._right[0])])
+        pairs += equal
+        # what is left on both sides
+        left, right = (
+            {i: gold[i] for i in sorted(others)},
+            {j: predicted[j] for j in sorted(spurious)},
+        )
+        if len(left) == len(right) == 1:  # a pair, whatever they say
+            return Alignment(sorted([*pairs, *zip(left, right, strict=True)]))
+        calls: list[JudgeCall] = []
+        shown: dict[int, set[int]] = {}  # predicted items that a gold item was shown with
+        worth: dict[tuple[int, int], float] = {}
         for _ in range(ROUNDS):
-            if self._left and self._right:
-                self._accept(await self._answers(self._questions()))
-        return Alignment(sorted(self._pairs), tuple(self._calls))
+            if not left or not right:
+                break
+            compose, limits = self._form(node, items, judge, params)
+            texts = [_texts(side, limits.tokens) for side in (left, right)]
+            fits = sum(sum(_sizes(side).values()) for side in texts) <= limits.tokens
+            if fits and not shown and len(left) + len(right) <= limits.items:
+                parts = [Batch(tuple(left), tuple(right))]
+            else:
+                if not fits:
+                    texts = [_texts(side, limits.of_an_item) for side in (left, right)]
+                most = limits.candidates + max(map(len, shown.values()), default=0)
+                rows = likely_partners(items, [*left.values()], [*right.values()], most)
+                places = list(right)
+                partners: dict[int, Partners] = {}
+                for i, row in zip(left, rows, strict=True):
+                    worth.update({(i, places[place]): value for place, value in row.items()})
+                    fresh = [j for j in map(places.__getitem__, row) if j not in shown.get(i, ())]
+                    partners[i] = {j: worth[i, j] for j in fresh[: limits.candidates]}
+                parts = batches(_sizes(texts[0]), _sizes(texts[1]), partners, limits)
+            questions = []
+            for part in parts:
+                lines = [
+                    {i: side[i][0] for i in ids} for side, ids in zip(texts, part, strict=True)
+                ]
+                questions.append((part, *compose(*lines)))
+                for i in part.gold:
+                    shown.setdefault(i, set()).update(part.predicted)
+            claims = await _claims(judge, params, questions, calls)
+            for i, j in sorted(claims, key=lambda pair: (-worth.get(pair, 0.0), pair)):
+                if i in left and j in right:  # of two that want the same item, the likelier
+                    del left[i], right[j]
+                    pairs.append((i, j))
+        return Alignment(sorted(pairs), tuple(calls))
 
-    def _questions(self) -> list[tuple[Batch, tuple[Message, ...], str]]:
-        """Compose the questions about the items that are left; none twice about the same two.
-
-        Each has the items that it shows, its messages, and its mark.
-        """
-        llm, instructions = self._judge.settings_for(self._params)
-        most = self._aligner.max_prompt_tokens
-        fields = describe_fields(self._items, most // 4)
-        compose = partial(align_messages, self._node, fields, instructions=instructions)
+    def _form(
+        self, node: Node, items: Node, judge: Answering, params: Mapping[str, Any]
+    ) -> tuple[Callable[..., tuple[tuple[Message, ...], str]], Limits]:
+        """Return what composes a question, with the mark of its answer, and what fits into it."""
+        llm, instructions = judge.settings_for(params)
+        most = self.max_prompt_tokens
+        fields = describe_fields(items, most // 4)
+        compose = partial(align_messages, node, fields, instructions=instructions)
         room = most - tokens_of(m["content"] for m in compose({}, {})[0])
         if room < most // 4:
             raise JudgeError("the instructions take too much of max_prompt_tokens", (), "too_long")
         named = ((llm.max_tokens or 0) // 2 - AROUND_ANSWER) // NAMED_ITEM
-        limits = Limits(room, max(_FEWEST_ITEMS, named), self._aligner.candidates)
-        gold, predicted = self._texts(limits.tokens)
-        sizes = [*_sizes(gold).values(), *_sizes(predicted).values()]
-        fits = sum(sizes) <= limits.tokens
-        if not fits:
-            gold, predicted = self._texts(limits.of_an_item)
-        if fits and not self._shown and len(gold) + len(predicted) <= limits.items:
-            parts = [Batch(tuple(gold), tuple(predicted))]
-        else:
-            partners = self._partners(limits.candidates)
-            parts = batches(_sizes(gold), _sizes(predicted), partners, limits)
-        questions = []
-        for part in parts:
-            gold_lines = {i: gold[i][0] for i in part.gold}
-            predicted_lines = {j: predicted[j][0] for j in part.predicted}
-            questions.append((part, *compose(gold_lines, predicted_lines)))
-        return questions
-
-    def _texts(self, most: int) -> tuple[_Texts, _Texts]:
-        """Write down the items that are left, each with at most so many tokens."""
-        gold = {i: item_text(self._gold[i], most) for i in self._left}
-        return gold, {j: item_text(self._predicted[j], most) for j in self._right}
-
-    def _partners(self, count: int) -> dict[int, Partners]:
-        """Choose likely partners of the items that are left, and note how likely each is.
-
-        Pairs that were shown together before are left out.
-        """
-        most = count + max(map(len, self._shown.values()), default=0)
-        gold_items = [self._gold[i] for i in self._left]
-        predicted_items = [self._predicted[j] for j in self._right]
-        rows = likely_partners(self._items, gold_items, predicted_items, most)
-        fresh: dict[int, Partners] = {}
-        for i, row in zip(self._left, rows, strict=True):
-            likely = {self._right[place]: value for place, value in row.items()}
-            self._worth.update({(i, j): value for j, value in likely.items()})
-            unseen = [j for j in likely if j not in self._shown.get(i, ())]
-            fresh[i] = {j: likely[j] for j in unseen[:count]}
-        return fresh
-
-    async def _answers(
-        self, questions: Sequence[tuple[Batch, tuple[Message, ...], str]]
-    ) -> list[tuple[int, int]]:
-        """Ask all at once; one question without an answer leaves the array without an alignment."""
-        outcomes = await asyncio.gather(
-            *(
-                self._judge.answer(
-                    messages,
-                    partial(read_pairs, mark=mark, gold=batch.gold, predicted=batch.predicted),
-                    ALIGNMENT_SCHEMA,
-                    params=self._params,
-                )
-                for batch, messages, mark in questions
-            ),
-            return_exceptions=True,
-        )
-        claims: list[tuple[int, int]] = []
-        errors: list[BaseException] = []
-        for (batch, *_), outcome in zip(questions, outcomes, strict=True):
-            if isinstance(outcome, BaseException):
-                errors.append(outcome)
-                self._calls.extend(getattr(outcome, "calls", ()))
-                continue
-            pairs, call = outcome
-            claims.extend(pairs)
-            self._calls.append(call)
-            for i in batch.gold:
-                self._shown.setdefault(i, set()).update(batch.predicted)
-        for error in errors:
-            if not isinstance(error, Exception) or isinstance(error, ExtractBenchError):
-                raise error  # it cannot be asked at all, or is to stop
-        if errors:
-            first = errors[0]
-            if not isinstance(first, JudgeError):
-                first = JudgeError(f"{type(first).__name__}: {first}")
-            many = f" ({len(errors)} of {len(outcomes)} calls on the array)"
-            text = f"no alignment: {first.problem}{many if len(outcomes) > 1 else ''}"
-            raise JudgeError(text, self._calls, first.reason)
-        return claims
-
-    def _accept(self, claims: Iterable[tuple[int, int]]) -> None:
-        """Take the claims, the likelier one where two want the same item."""
-        ranked = sorted(claims, key=lambda pair: (-self._worth.get(pair, 0.0), pair))
-        left, right = set(self._left), set(self._right)
-        for i, j in ranked:
-            if i in left and j in right:
-                left.discard(i)
-                right.discard(j)
-                self._pairs.append((i, j))
-        self._left, self._right = sorted(left), sorted(right)
+        return compose, Limits(room, max(_FEWEST_ITEMS, named), self.candidates)
 
 
-def _sizes(texts: _Texts) -> dict[int, int]:
+def with_judge(aligner: LLMAligner, judge: Answering) -> LLMAligner:
+    """Return an aligner that asks another judge."""
+    return LLMAligner(judge, **{name: getattr(aligner, name) for name in _USUAL})
+
+
+def _texts(items: Mapping[int, Any], most: int) -> dict[int, tuple[str, int]]:
+    """Write down items, each with at most so many tokens, and count these."""
+    return {index: item_text(item, most) for index, item in items.items()}
+
+
+def _sizes(texts: Mapping[int, tuple[str, int]]) -> dict[int, int]:
     return {index: tokens + LINE_TOKENS for index, (_, tokens) in texts.items()}
+
+
+async def _claims(
+    judge: Answering,
+    params: Mapping[str, Any],
+    questions: Sequence[tuple[Batch, tuple[Message, ...], str]],
+    calls: list[JudgeCall],
+) -> list[tuple[int, int]]:
+    """Ask all at once; one question without an answer leaves the array without an alignment."""
+    asks = []
+    for batch, messages, mark in questions:
+        read = partial(read_pairs, mark=mark, gold=batch.gold, predicted=batch.predicted)
+        asks.append(judge.answer(messages, read, ALIGNMENT_SCHEMA, params=params))
+    outcomes = await asyncio.gather(*asks, return_exceptions=True)
+    claims, errors = list[tuple[int, int]](), list[BaseException]()
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            errors.append(outcome)
+            calls += getattr(outcome, "calls", ())
+        else:
+            claims += outcome[0]
+            calls.append(outcome[1])
+    for error in errors:
+        if not isinstance(error, Exception) or isinstance(error, ExtractBenchError):
+            raise error  # it cannot be asked at all, or is to stop
+    if errors:
+        first = errors[0]
+        if not isinstance(first, JudgeError):
+            first = JudgeError(f"{type(first).__name__}: {first}")
+        many = f" ({len(errors)} of {len(outcomes)} calls on the array)"
+        text = f"no alignment: {first.problem}{many if len(outcomes) > 1 else ''}"
+        raise JudgeError(text, calls, first.reason)
+    return claims

@@ -14,7 +14,7 @@ import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import Any
 
 from extractbench_nb.core import REGISTRY, MapItem
@@ -32,6 +32,8 @@ PROMPT_VERSION, ALIGN_VERSION = "v2", "v3"
 PLACEHOLDERS = ("gold", "predicted", "metadata", "structured_output_schema")
 
 _MISSING = "MISSING"
+#: What a model is told about a field.
+_ABOUT = ("field", "type", "description", "metric", "gold_state", "predicted_state")
 #: Longest part of an unreadable answer, in characters, that is sent back to the model.
 _LONGEST_AGAIN = 20_000
 _MARK_LENGTH = 12
@@ -47,36 +49,29 @@ def judge_messages(
     instructions: str | None = None,
 ) -> tuple[tuple[Message, ...], str]:
     """Compose the messages of a question; also return the mark that its answer has to name."""
-    metric = question.metric
-    details = {
-        "field": question.field,
-        "type": question.type,
-        "description": question.description,
-        "metric": metric,
-        "gold_state": question.gold_state,
-        "predicted_state": question.predicted_state,
-    }
-    about = {name: value for name, value in details.items() if value is not None}
-    texts = {
-        "field": json.dumps(about, ensure_ascii=False),
-        "gold": _value(question.gold, question.gold_state),
-        "predicted": _value(question.predicted, question.predicted_state),
-    }
-    blocks, mark = quoted(texts), mark_of(texts)
-    parts = {
-        "task": prompt_text(metric if metric in ("string_semantic", "string_llm") else "other"),
-        "metadata": blocks["field"],
-        "gold": blocks["gold"],
-        "predicted": blocks["predicted"],
-        "structured_output_schema": canonical(schema),
-    }
-    text = (template or prompt_text("question")).format_map(parts)
+    details = {name: getattr(question, name) for name in _ABOUT}
+    texts = {"field": json.dumps(_present(details), ensure_ascii=False)}
+    for side in ("gold", "predicted"):
+        absent = details[f"{side}_state"] == "missing"
+        texts[side] = _MISSING if absent else canonical(getattr(question, side))
+    task = question.metric if question.metric in ("string_semantic", "string_llm") else "other"
+    parts = {"task": prompt_text(task), "structured_output_schema": canonical(schema)}
+    parts |= (blocks := quoted(texts)) | {"metadata": blocks["field"]}
+    asked = [(template or prompt_text("question")).format_map(parts)]
     if instructions:
-        text += "\n\n" + prompt_text("instructions").format(instructions=instructions)
+        asked.append(prompt_text("instructions").format(instructions=instructions))
     if template is None or "{structured_output_schema}" not in template:
-        text += "\n\n" + prompt_text("format").format_map(parts)
-    text += "\n\n" + mark_request(mark)
-    return (message("system", prompt_text("system")), message("user", text)), mark
+        asked.append(prompt_text("format").format_map(parts))
+    mark = mark_of(texts)
+    return _messages(prompt_text("system"), *asked, mark_request(mark)), mark
+
+
+def _messages(system: str, *paragraphs: str) -> tuple[Message, ...]:
+    return message("system", system), message("user", "\n\n".join(paragraphs))
+
+
+def _present(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def mark_request(mark: str) -> str:
@@ -101,10 +96,10 @@ def quoted(texts: Mapping[str, str]) -> dict[str, str]:
 
 def mark_of(texts: Mapping[str, str]) -> str:
     """Return the hash in the marks around texts, which occurs in none of them."""
-    joined = "\0".join(texts.values())
-    mark = _hash(joined)
-    while mark in joined:
-        mark = _hash(mark + joined)
+    joined, mark = "\0".join(texts.values()), ""
+    while mark in joined:  # as the empty one is
+        data = (mark + joined).encode("utf-8", "surrogatepass")
+        mark = hashlib.sha256(data).hexdigest()[:_MARK_LENGTH]
     return mark
 
 
@@ -161,10 +156,6 @@ def placeholders_of(template: str, allowed: Collection[str]) -> frozenset[str]:
     return frozenset(str(part[0]) for part in found)
 
 
-def _value(value: Any, state: str) -> str:
-    return _MISSING if state == "missing" else canonical(value)
-
-
 @cache
 def prompt_text(
     name: str, version: str = PROMPT_VERSION, room: str = "", folder: str = "prompt_texts"
@@ -174,13 +165,8 @@ def prompt_text(
     return source.read_text(encoding="utf-8").rstrip("\n")
 
 
-def _hash(text: str) -> str:
-    data = text.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(data).hexdigest()[:_MARK_LENGTH]
-
-
 def message(role: str, text: str) -> Message:
-    """Make a message; lone surrogates, which a request cannot contain, are escaped."""
+    """Make a message that can be sent."""
     return {"role": role, "content": sendable(text)}
 
 
@@ -310,56 +296,47 @@ def align_messages(
 ) -> tuple[tuple[Message, ...], str]:
     """Ask which items belong together; also return the mark that the answer has to name."""
     about = {"field": node.field or "$", "description": _short(node.description)}
-    texts = {
-        "list": _json({k: v for k, v in about.items() if v is not None}),
-        "fields": fields,
-        "gold_items": _lines(gold),
-        "predicted_items": _lines(predicted),
-    }
+    texts = {"list": _json(_present(about)), "fields": fields}
+    for side, items in (("gold_items", gold), ("predicted_items", predicted)):
+        texts[side] = "\n".join(f"{index}: {text}" for index, text in items.items())
     mark = mark_of(texts)
-    text = prompt_text("align", ALIGN_VERSION).format_map(quoted(texts))
+    asked = [prompt_text("align", ALIGN_VERSION).format_map(quoted(texts))]
     if instructions:
-        text += "\n\n" + prompt_text("instructions").format(instructions=instructions)
-    schema = canonical(ALIGNMENT_SCHEMA)
+        asked.append(prompt_text("instructions").format(instructions=instructions))
     form = prompt_text("align_format", ALIGN_VERSION)
-    text += "\n\n" + form.format(structured_output_schema=schema) + "\n\n" + mark_request(mark)
-    system = prompt_text("align_system", ALIGN_VERSION)
-    return (message("system", system), message("user", text)), mark
+    asked.append(form.format(structured_output_schema=canonical(ALIGNMENT_SCHEMA)))
+    return _messages(prompt_text("align_system", ALIGN_VERSION), *asked, mark_request(mark)), mark
 
 
 def describe_fields(node: Node, most_tokens: int) -> str:
     """Describe the fields of an item: type, description, metric and its params, one line each."""
-    known = list(_criteria(node))
-    lines = [_json(field) for field in known]
+    fields = _criteria(node)
+    lines = [_json(field) for field in fields]
     if tokens_of(lines) > most_tokens:
-        lines = [_json({k: v for k, v in f.items() if k != "description"}) for f in known]
+        lines = [_json({k: v for k, v in f.items() if k != "description"}) for f in fields]
     if tokens_of(lines) > most_tokens:
         sizes = accumulate(tokens_of([line]) for line in lines)
-        fitting = takewhile(lambda sized: sized[1] <= most_tokens, zip(lines, sizes, strict=True))
-        lines = [*(line for line, _ in fitting), "…"]
+        lines = [*lines[: sum(size <= most_tokens for size in sizes)], "…"]
     return "\n".join(lines)
 
 
-def _criteria(node: Node) -> Iterable[dict[str, Any]]:
-    """Tell the scored places of an item; of a choice, those of all its branches."""
-    found: dict[str, dict[str, Any]] = {}
+def _criteria(node: Node) -> list[dict[str, Any]]:
+    """Describe the scored fields of an item; of a choice, those of all its branches."""
+    described: dict[str, dict[str, Any]] = {}
     stack = [node]
     while stack:
         at = stack.pop()
-        if at.config is not None and not at.config.skip and at.field not in found:
-            known = {
-                "field": at.field[len(node.field) :].lstrip(".") or "(the item)",
-                "type": at.label,
-                "compared_by": {
-                    spec.metric_id: {k: v for k, v in spec.params.items() if k not in _HIDDEN}
-                    for spec in at.config.metrics
-                },
-                "description": _short(at.description),
+        if at.config is not None and not at.config.skip and at.field not in described:
+            metrics = {
+                spec.metric_id: {k: v for k, v in spec.params.items() if k not in _HIDDEN}
+                for spec in at.config.metrics
             }
-            found[at.field] = {k: v for k, v in known.items() if v is not None}
+            field = at.field[len(node.field) :].lstrip(".") or "(the item)"
+            known = {"field": field, "type": at.label, "compared_by": metrics}
+            described[at.field] = _present(known | {"description": _short(at.description)})
         if not at.recursive or at is node:
             stack.extend(reversed(list(at.children)))
-    return found.values()
+    return list(described.values())
 
 
 def answer_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
@@ -369,15 +346,23 @@ def answer_tokens(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def item_text(item: Any, most_tokens: int) -> tuple[str, int]:
-    """Write an item as JSON in one line, cut in its middle where it is too long."""
+    """Write an item as JSON in one line, cut in its middle if it is too long; count its tokens."""
     value = {"key": item.key, "item": item.item} if isinstance(item, MapItem) else item
     text = sendable(canonical(value)).translate(_LINE_ENDS)
     most = most_tokens * _MOST_CHARACTERS
-    cut = _cut(text, most)
-    while (tokens := count_tokens(cut)) > most_tokens and most > len(_CUT):
-        most = min(most - 1, int(len(cut) * 0.9 * most_tokens / tokens))
-        cut = _cut(text, most)
-    return cut, tokens
+    shown = _cut(text, most)
+    while (tokens := count_tokens(shown)) > most_tokens and most > len(_CUT):
+        most = min(most - 1, int(len(shown) * 0.9 * most_tokens / tokens))
+        shown = _cut(text, most)
+    return shown, tokens
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    kept = max(0, most - len(_CUT))
+    end = kept // 3
+    return text[: kept - end] + _CUT + text[len(text) - end :]
 
 
 def tokens_of(texts: Iterable[str]) -> int:
@@ -387,14 +372,6 @@ def tokens_of(texts: Iterable[str]) -> int:
 
 #: Tokens of the number, the colon and the line break around an item.
 LINE_TOKENS = 6
-
-
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    kept = max(0, most - len(_CUT))
-    end = kept // 3
-    return text[: kept - end] + _CUT + text[len(text) - end :]
 
 
 def read_pairs(
@@ -408,17 +385,17 @@ def read_pairs(
     if any(value["pairs"] != answer["pairs"] for value in answers):
         raise Unparsable("it holds several JSON objects, and their pairs differ")
     pairs = list(dict.fromkeys(map(_pair, answer["pairs"])))
-    for place, (side, known, other) in enumerate(
-        (("gold", gold, "missed_gold"), ("predicted", predicted, "spurious_predicted"))
-    ):
-        shown, alone, seen = set(known), _numbers(answer, other), set[int]()
+    sides = (("gold", gold, "missed_gold"), ("predicted", predicted, "spurious_predicted"))
+    for place, (side, shown, unpaired) in enumerate(sides):
+        listed, seen = answer.get(unpaired), set[int]()
+        alone = set(map(_number, listed)) if isinstance(listed, list) else set()
         for index in (pair[place] for pair in pairs):
             if index not in shown:
                 raise Unparsable(f"it pairs {side} item {str(index)[:20]}, which was not shown")
             if index in seen:
                 raise Unparsable(f"{side} item {index} stands in two pairs")
             if index in alone:
-                raise Unparsable(f"{side} item {index} is paired, and in {other} as well")
+                raise Unparsable(f"{side} item {index} is paired, and in {unpaired} as well")
             seen.add(index)
     return sorted(pairs)
 
@@ -426,31 +403,18 @@ def read_pairs(
 def _pair(entry: Any) -> tuple[int, int]:
     if isinstance(entry, Mapping):
         entry = [entry.get("gold"), entry.get("predicted")]
-    if isinstance(entry, list) and len(entry) == _PAIR:
-        one, two = map(_number, entry)
-        if one is not None and two is not None:
-            return one, two
-    raise Unparsable('an entry of "pairs" is not a pair [gold number, predicted number]')
-
-
-def _numbers(answer: Mapping[str, Any], name: str) -> set[int]:
-    value = answer.get(name)
-    found = [_number(entry) for entry in value] if isinstance(value, list) else []
-    return {number for number in found if number is not None}
+    numbers = list(map(_number, entry)) if isinstance(entry, list) else []
+    if len(numbers) != _PAIR or None in numbers:
+        raise Unparsable('an entry of "pairs" is not a pair [gold number, predicted number]')
+    return tuple(numbers)  # type: ignore[return-value]
 
 
 def _number(value: Any) -> int | None:
     """Read a whole number, also one in quotes."""
     if isinstance(value, str) and value.strip().isdecimal():
         value = int(value.strip()[:20])
-    is_whole = (
-        isinstance(value, int | float) and not isinstance(value, bool) and value == value // 1
-    )
-    return int(value) if is_whole else None
-
-
-def _lines(items: Mapping[int, str]) -> str:
-    return "\n".join(f"{index}: {text}" for index, text in items.items())
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and value == value // 1 else None
 
 
 def _short(text: str | None) -> str | None:

@@ -63,43 +63,40 @@ def rehearsing(judge: Judge, notes: Notes) -> Judge:
     if isinstance(judge, ReplayJudge):
         other = judge.otherwise
         return judge if other is None else judge._with(otherwise=rehearsing(other, notes))
-    if isinstance(judge, LLMJudge):
-        litellm()  # its prices and limits are needed
-        return Rehearsal(judge.name, notes, judge)
     if isinstance(judge, Ensemble):
         members = [rehearsing(member, notes) for member in judge.judges]
         return Ensemble(members, judge.vote, judge.name)
-    return judge if isinstance(judge, OfflineJudge) else Unknown(judge.name, notes)
+    return judge if isinstance(judge, OfflineJudge) else Rehearsal(judge, notes)
 
 
-class _Noting(ModelJudge):
-    """Stands for a judge in a rehearsal."""
+class Rehearsal(ModelJudge):
+    """Notes what an `LLMJudge` would ask, or the name of another judge, without asking it."""
 
-    def __init__(self, name: str, notes: Notes, judge: LLMJudge | None = None) -> None:
-        self.__dict__.update(vars(judge or LLMJudge(LLM(DEFAULT_MODEL, cache=False))))
-        self.name, self._notes = name, notes
-
-
-class Unknown(_Noting):
-    """Stands for a judge that is not asked in a rehearsal: notes its name, has no verdict."""
+    def __init__(self, judge: Judge, notes: Notes) -> None:
+        self.is_known = isinstance(judge, LLMJudge)
+        if self.is_known:
+            litellm()  # its prices and limits are needed
+        model = judge if self.is_known else LLMJudge(LLM(DEFAULT_MODEL, cache=False))
+        self.__dict__.update(vars(model))
+        self.name, self._notes = judge.name, notes
 
     def _check(self, params: Mapping[str, Any]) -> None:
-        """Accept any params: nobody is asked."""
+        if self.is_known:
+            super()._check(params)
 
     async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
+        if self.is_known:
+            return await super()._verdict(question, sample)
+        raise self._unknown()
+
+    def _unknown(self) -> JudgeError:
         self._notes.unknown.add(self.name)
-        raise JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
-
-    async def _call(self, asked: Asked) -> JudgeCall:
-        self._notes.unknown.add(self.name)
-        raise JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
-
-
-class Rehearsal(_Noting):
-    """Judge that notes what an `LLMJudge` would ask, without asking it; see `rehearsing`."""
+        return JudgeError(f"{self.name} is not asked in a rehearsal", reason=_REASON)
 
     async def _call(self, asked: Asked) -> JudgeCall:
         """Note a question, and return its answer if that is cached."""
+        if not self.is_known:
+            raise self._unknown()
         cache, request = self.llm.cache, asked.request
         entry = None if cache is None else cache.get(asked.key)
         cached = entry is not None

@@ -53,12 +53,6 @@ def document_hash(document: Any) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def _hash(document: Any) -> str | None:
-    with suppress(TypeError, ValueError, RecursionError):
-        return document_hash(document)
-    return None
-
-
 class ReplayJudge(ModelJudge):
     """A judge that repeats recorded answers or verdicts, without a model, key, network or cost.
 
@@ -123,12 +117,7 @@ class ReplayJudge(ModelJudge):
             self._source = self._verdicts = _verdicts_in(pd.DataFrame(source))
             like = LLMJudge(LLM("recorded/verdicts", cache=False))
         else:
-            if not isinstance(source, JudgeCache):
-                given: object = source
-                if not isinstance(given, str | Path) or not str(source).strip():
-                    raise InputError(f"source is {source!r}; expected {_SOURCES}")
-                self._source = source = Path(given).expanduser().absolute()
-            entries, where = _recorded_answers(source)
+            self._source, where, entries = _recorded_answers(source)
             self._answers = {entry.key: entry.answer for entry in entries}
             like = like or LLMJudge(_llm_of(entries, where))
         self.llm, self.n, self.vote = like.llm, like.n, like.vote
@@ -144,13 +133,10 @@ class ReplayJudge(ModelJudge):
 
     def __repr__(self) -> str:
         """Write the call that makes it; verdicts are counted."""
-        if isinstance(self._source, list):
-            source = f"[{plural(len(self._source), 'verdict')}]"
-        else:
-            source = repr(self._arguments()[0][0])
-        options = {"like": self._like, "otherwise": self.otherwise}
-        shown = [f"{name}={value!r}" for name, value in options.items() if value is not None]
-        return f"ReplayJudge({', '.join([source, *shown])})"
+        if self._answers:
+            return super().__repr__()
+        other = "" if self.otherwise is None else f", otherwise={self.otherwise!r}"
+        return f"ReplayJudge([{plural(len(self._source), 'verdict')}]{other})"
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -164,12 +150,12 @@ class ReplayJudge(ModelJudge):
         }
 
     def _for_document(self, gold: Any, predicted: Any) -> Self:
-        hashes = [_hash(document) for document in (gold, predicted) if self._verdicts]
-        verdicts = [
-            row
-            for row in self._verdicts
-            if row["gold_hash"] in (None, hashes[0]) and row["predicted_hash"] in (None, hashes[1])
-        ]
+        verdicts = self._verdicts
+        for side, document in (("gold_hash", gold), ("predicted_hash", predicted)):
+            digest = None
+            with suppress(TypeError, ValueError, RecursionError):  # it is no JSON
+                digest = document_hash(document) if verdicts else None
+            verdicts = [row for row in verdicts if row[side] in (None, digest)]
         other = self.otherwise and judge_of_document(self.otherwise, gold, predicted)
         return self._with(_verdicts=verdicts, _by_name=_by_name(verdicts), otherwise=other)
 
@@ -221,7 +207,6 @@ class ReplayJudge(ModelJudge):
         if any(row["status"] == "failed" for row in own or rows):
             problem = f"the call about {field!r} failed when it was recorded"
             raise JudgeError(problem, reason="recorded_failure")
-        problem = ""
         if question.field is None:
             problem = "two texts without their field"
         elif _INDEX.search(field):
@@ -239,9 +224,9 @@ class ReplayJudge(ModelJudge):
             for side, value in (("gold", question.gold), ("predicted", question.predicted))
         ):
             problem = f"{field!r} for these values, only for another document or prediction"
-        if problem:
-            raise JudgeError(f"no verdict was recorded about {problem}", reason=ABSENT)
-        return Verdict(float(own[0]["score"]), "recorded", own[0]["reasoning"])
+        else:
+            return Verdict(float(own[0]["score"]), "recorded", own[0]["reasoning"])
+        raise JudgeError(f"no verdict was recorded about {problem}", reason=ABSENT)
 
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
         source = str(self._source) if isinstance(self._source, Path) else self._source
@@ -249,14 +234,17 @@ class ReplayJudge(ModelJudge):
         return (source,), {name: value for name, value in options.items() if value is not None}
 
 
-def _recorded_answers(source: Path | JudgeCache) -> tuple[list[Entry], str]:
-    """Read recorded answers; also return where they are, for messages."""
-    if isinstance(source, Path) and source.is_dir():
-        source = JudgeCache(source)
-        if not source.path.is_file():
-            raise InputError(f"{source.folder!r} has no answers; expected {_SOURCES}")
+def _recorded_answers(source: Any) -> tuple[Path | JudgeCache, str, list[Entry]]:
+    """Read recorded answers; also return their absolute source, and what messages call it."""
     if isinstance(source, JudgeCache):
         where, entries = repr(str(source.path)), source.entries()
+    elif not isinstance(source, str | Path) or not str(source).strip():
+        raise InputError(f"source is {source!r}; expected {_SOURCES}")
+    elif (source := Path(source).expanduser().absolute()).is_dir():
+        cache = JudgeCache(source)
+        if not cache.path.is_file():
+            raise InputError(f"{cache.folder!r} has no answers; expected {_SOURCES}")
+        where, entries = repr(str(cache.path)), cache.entries()
     else:
         where = repr(str(source))
         try:
@@ -266,7 +254,7 @@ def _recorded_answers(source: Path | JudgeCache) -> tuple[list[Entry], str]:
             raise InputError(f"{error}{hint if source.suffix == '.json' else ''}") from None
     if not entries:
         raise InputError(f"{where} contains no answers")
-    return entries, where
+    return source, where, entries
 
 
 def _llm_of(entries: Sequence[Entry], where: str) -> LLM:
@@ -295,10 +283,10 @@ def _verdicts_in(frame: pd.DataFrame) -> list[dict[str, Any]]:
     frame = frame.reindex(columns=list(VERDICTS)).astype(object)
     rows: list[dict[str, Any]] = frame.where(frame.notna(), None).to_dict("records")  # type: ignore[assignment]
     for number, row in enumerate(rows):
-        score, judged = row["score"], row["status"] == "judged"
-        names = (row["field"] or row["schema_path"], row["metric"])
+        names, score = (row["field"] or row["schema_path"], row["metric"]), row["score"]
+        scored = isinstance(score, int | float) and 0 <= score <= 1
         named = all(isinstance(name, str) for name in names)
-        if not named or (judged and not (isinstance(score, int | float) and 0 <= score <= 1)):
+        if not named or (row["status"] == "judged" and not scored):
             raise InputError(
                 f"row {number} of the verdicts is {cut(repr(row), 200)}; expected a field, a "
                 "metric, a status, and, where that is 'judged', a score from 0 to 1"

@@ -51,7 +51,6 @@ class ModelClient(httpx.AsyncClient):
         exchange.sent = True
         request.headers["accept-encoding"] = "gzip, deflate"
         options |= {"stream": True, "follow_redirects": False}
-        failure: Failure
         try:
             response = await super().send(request, **options)
             for _ in range(_MOST_REDIRECTS):
@@ -64,8 +63,12 @@ class ModelClient(httpx.AsyncClient):
             exchange.answered = True
             return read
         except httpx.RequestError as error:
-            failure = _broken(error)
-        raise Failed(failure)
+            text, sent = problem_of(error), not isinstance(error, _UNSENT)
+            late = isinstance(error, httpx.TimeoutException)
+        if not late:
+            text = f"{'the connection broke' if sent else 'no connection'}: {text}"
+        reason, text = ("timeout", text or "no answer in time") if late else ("connection", text)
+        raise Failed(Failure(reason, text, transient=True, billed=sent))
 
 
 async def _read(response: httpx.Response) -> httpx.Response:
@@ -73,7 +76,8 @@ async def _read(response: httpx.Response) -> httpx.Response:
     encoding = response.headers.get("content-encoding", "").strip().lower()
     try:
         if response.next_request is not None:
-            raise Failed(Failure("redirect", _redirect_problem(response)))
+            origins = map(_origin, (response.request, response.next_request))
+            raise Failed(Failure("redirect", _redirect_problem(status, *origins)))
         if encoding not in _ENCODINGS:
             raise _unreadable(f"the response is encoded as {encoding[:40]!r}")
         async for piece in response.aiter_bytes():
@@ -89,38 +93,22 @@ async def _read(response: httpx.Response) -> httpx.Response:
         text = bytes(body).decode("utf-8", "replace")
         raise Failed(failure_of_response(status, response.headers, text))
     headers = [pair for pair in response.headers.multi_items() if pair[0] not in _DECODED]
-    extensions = {k: v for k, v in response.extensions.items() if k != "network_stream"}
-    return httpx.Response(
-        status,
-        headers=headers,
-        content=bytes(body),
-        request=response.request,
-        extensions=extensions,
-    )
+    read = httpx.Response(status, headers=headers, content=bytes(body), request=response.request)
+    read.extensions |= {k: v for k, v in response.extensions.items() if k != "network_stream"}
+    return read
 
 
 def _unreadable(problem: str) -> Failed:
     return Failed(Failure("server_error", problem, transient=True, billed=True))
 
 
-def _redirect_problem(response: httpx.Response) -> str:
-    assert response.next_request is not None  # noqa: S101 - see `_read`
-    target, status = _origin(response.next_request), response.status_code
-    if target == _origin(response.request):
+def _redirect_problem(status: int, source: str, target: str) -> str:
+    if target == source:
         return f"the server redirects more than {_MOST_REDIRECTS} times (HTTP status {status})"
     return (
         f"the server redirects to {target} (HTTP status {status}), which would receive the key and "
         "the texts; if that is the right server, set api_base to it"
     )
-
-
-def _broken(error: httpx.RequestError) -> Failure:
-    sent = not isinstance(error, _UNSENT)
-    if isinstance(error, httpx.TimeoutException):
-        problem = problem_of(error) or "no answer in time"
-        return Failure("timeout", problem, transient=True, billed=sent)
-    problem = f"{'the connection broke' if sent else 'no connection'}: {problem_of(error)}"
-    return Failure("connection", problem, transient=True, billed=sent)
 
 
 def _origin(request: httpx.Request) -> str:

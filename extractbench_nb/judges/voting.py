@@ -8,7 +8,7 @@ from statistics import fmean, median_low
 from typing import Any
 
 from extractbench_nb.core import REGISTRY
-from extractbench_nb.core.text import JudgeError, Question, Verdict
+from extractbench_nb.core.text import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.errors import UnavailableError
 from extractbench_nb.support.wording import cut
 
@@ -46,11 +46,11 @@ async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[VerdictOrError
     """
     outcomes: list[VerdictOrError] = []
     for result in await asyncio.gather(*asks, return_exceptions=True):
-        if isinstance(result, Exception) and not isinstance(result, UnavailableError):
+        if isinstance(result, BaseException):
+            if isinstance(result, UnavailableError) or not isinstance(result, Exception):
+                raise result
             outcomes.append(result)
             continue
-        if isinstance(result, BaseException):
-            raise result
         try:
             score = float(result.score)
             if not 0.0 <= score <= 1.0:
@@ -66,34 +66,26 @@ async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[VerdictOrError
 
 def take_vote(ballots: Sequence[tuple[str, VerdictOrError]], vote: str, mark: float) -> Verdict:
     """Combine verdicts into one; raise an error if the missing ones could change pass or fail."""
-    verdicts: list[Verdict] = []
-    problems: list[tuple[str, JudgeError]] = []
-    calls: list[Any] = []
-    quotes = []
+    verdicts, errors = list[Verdict](), list[tuple[str, JudgeError]]()
+    calls, quotes = list[JudgeCall](), list[str]()
     for name, outcome in ballots:
         if isinstance(outcome, Verdict):
             verdicts.append(outcome)
-            calls.extend(outcome.calls)
             text = cut(outcome.reasoning or outcome.reason, _LONGEST_WORDS)
-            words = f"{outcome.score:.3g}: {text}"
+            quotes.append(f"{name} {outcome.score:.3g}: {text}")
         else:
-            unexpected = f"{type(outcome).__name__}: {outcome}"
-            error = outcome if isinstance(outcome, JudgeError) else JudgeError(unexpected)
-            problems.append((name, error))
-            calls.extend(error.calls)
-            words = f"no verdict ({cut(error.problem, _LONGEST_WORDS)})"
-        quotes.append(f"{name} {words}")
+            if not isinstance(outcome, JudgeError):
+                outcome = JudgeError(f"{type(outcome).__name__}: {outcome}")  # noqa: PLW2901
+            errors.append((name, outcome))
+            quotes.append(f"{name} no verdict ({cut(outcome.problem, _LONGEST_WORDS)})")
+        calls += outcome.calls
     scores = [verdict.score for verdict in verdicts]
-    low, high = (VOTES[vote](scores + [end] * len(problems)) for end in (0.0, 1.0))
+    low, high = (VOTES[vote](scores + [end] * len(errors)) for end in (0.0, 1.0))
     if not verdicts or (low >= mark) != (high >= mark):
-        name, first = problems[0]
-        them = "it" if len(problems) == 1 else "them"
-        raise JudgeError(
-            f"{len(problems)} of {len(ballots)} gave no verdict, and the {vote} depends on {them}; "
-            f"{name}: {first}",
-            calls,
-            first.reason,
-        )
+        name, first = errors[0]
+        them = "it" if len(errors) == 1 else "them"
+        problem = f"{len(errors)} of {len(ballots)} gave no verdict, and the {vote} depends on "
+        raise JudgeError(f"{problem}{them}; {name}: {first}", calls, first.reason)
     reasons = {verdict.reason for verdict in verdicts}
     reason = reasons.pop() if len(reasons) == 1 else "voted"
     return Verdict(low, reason, f"{vote} of {' | '.join(quotes)}", tuple(calls))

@@ -99,15 +99,13 @@ class Prompt:
         pdf: Path | None = None,
     ) -> tuple[dict[str, Any], ...]:
         """Return the user message."""
-        template = self.text
         shown = json.dumps(schema, ensure_ascii=False, indent=2)
         content = _built_in("file")
         if text is not None:
             content = _built_in("text").format(text=quoted({"document": text})["document"])
-        values = {"schema": shown, "document": document, "text": content}
-        values |= {"schema_str": shown, "document_name": document}
-        prompt = template.format_map(values)
-        if text is not None and "text" not in placeholders_of(template, PLACEHOLDERS):
+        values = (shown, document, content, shown, document)
+        prompt = self.text.format_map(dict(zip(PLACEHOLDERS, values, strict=True)))
+        if text is not None and "text" not in placeholders_of(self.text, PLACEHOLDERS):
             prompt = f"{prompt.rstrip()}\n\n{content}"
         prompt = sendable(prompt)
         if pdf is None:
@@ -255,49 +253,37 @@ class NotAskedError(Exception):
 
 async def call_model(queue: CallQueue, request: ModelRequest, document_input: str) -> Output:
     """Request the output for one document; a failed call is an output too."""
-    attempts, begun = 0, time.perf_counter()
-
-    def count() -> None:
-        nonlocal attempts, begun
-        attempts, begun = attempts + 1, time.perf_counter()
-
-    raw: str | None = None
-    error: tuple[str, str] | None = None
+    begun: list[float] = []  # of each attempt
+    error = None
     completion = Completion(None, False, None, None, None)
     try:
         async with queue.turns:  # shared with other uses of the model
-            completion = await queue.say(request, count)
+            completion = await queue.say(request, lambda: begun.append(time.perf_counter()))
     except Failure as failure:
-        if attempts == 0 or failure.reason == "budget":
+        if not begun or failure.reason == "budget":
             raise NotAskedError(str(failure)) from None
         error = (reason_of(failure, structured=request.schema is not None), failure.problem)
-    if completion.text is not None and len(completion.text) > _LONGEST:
-        length = f"{len(completion.text):,} characters; the maximum is {_LONGEST:,}"
-        error = ("other", f"the answer has {length}")
+    raw = completion.text
+    if raw is not None and len(raw) > _LONGEST:
+        length = f"{len(raw):,} characters; the maximum is {_LONGEST:,}"
+        raw, error = None, ("other", f"the answer has {length}")
     elif completion.refusal is not None:
         error = ("refused", scrub(completion.refusal)[:_LONGEST_REFUSAL])
     elif completion.finish_reason == _FILTERED:
         error = ("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
-    if completion.text is not None and len(completion.text) <= _LONGEST:
-        raw = _without_keys(completion.text)
+    for name, value in os.environ.items():  # a server may quote a key
+        if raw and name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
+            raw = raw.replace(value, "[hidden]")
     reported = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd")
     meta = {
         **{name: getattr(completion, name) for name in reported},
         "raw_characters": None if raw is None else len(raw),
-        "latency_seconds": round(time.perf_counter() - begun, 3),
+        "latency_seconds": round(time.perf_counter() - begun[-1], 3),
         "error": None if error is None else {"reason": error[0], "message": error[1]},
         "input": document_input,
-        "attempts": attempts,
+        "attempts": len(begun),
     }
     return Output(raw, meta)
-
-
-def _without_keys(text: str) -> str:
-    """Hide the values of API keys, which a server may quote."""
-    for name, value in os.environ.items():
-        if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
-            text = text.replace(value, "[hidden]")
-    return text
 
 
 def reason_of(failure: Failure, *, structured: bool) -> str:

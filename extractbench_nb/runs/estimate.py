@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import isnan
 from typing import Any
 
@@ -110,36 +111,29 @@ class CostEstimate(TextCard, DescribedFrames):
 
     def __repr__(self) -> str:
         """Write the totals and the most expensive fields."""
-        by_field = self.by_field
+        total, by_field = self.summary, self.by_field
+        cached = f", {total['cached']:,.0f} of them cached" if total["cached"] else ""
+        cost = _dollars(total["cost_usd"])
+        if total["cost_usd"] > 0:
+            cost = f"about {cost}, at most {_dollars(total['highest_cost_usd'])}"
+        calls = plural(int(total["calls"]), "model call")
+        requests = plural(int(total["requests"]), "request")
+        tokens = f"{total['prompt_tokens']:,.0f} prompt tokens"
+        lines = [f"CostEstimate: {calls}{cached}; {requests}, {tokens}; {cost}"]
         models = by_field["model"].nunique()
-        lines = [self._head()]
         for row in by_field.head(_MOST).to_dict("records"):
             model = f", {row['model']}" if models > 1 else ""
-            requests = plural(int(row["requests"]), "request")
             lines.append(
-                f"{row['field']} ({row['metric']}{model}): {requests}, "
+                f"{row['field']} ({row['metric']}{model}): "
+                f"{plural(int(row['requests']), 'request')}, "
                 f"{row['prompt_tokens']:,.0f} tokens, {_dollars(row['cost_usd'])}"
             )
-        return "\n  ".join([*lines, *self._more(by_field)])
-
-    def _head(self) -> str:
-        s = self.summary
-        cached = f", {s['cached']:,.0f} of them cached" if s["cached"] else ""
-        cost = _dollars(s["cost_usd"])
-        if s["cost_usd"] > 0:
-            cost = f"about {cost}, at most {_dollars(s['highest_cost_usd'])}"
-        calls = plural(int(s["calls"]), "model call")
-        requests = plural(int(s["requests"]), "request")
-        tokens = f"{s['prompt_tokens']:,.0f} prompt tokens"
-        return f"CostEstimate: {calls}{cached}; {requests}, {tokens}; {cost}"
-
-    def _more(self, by_field: pd.DataFrame) -> list[str]:
-        more = len(by_field) - _MOST
-        lines = [f"… {more} more; .by_field has them"] if more > 0 else []
+        if len(by_field) > _MOST:
+            lines.append(f"… {len(by_field) - _MOST} more; .by_field has them")
         if self.unknown:
             names = ", ".join(self.unknown)
             lines.append(f"not included: requests of {names[:_NAMES]}, which are not known")
-        return lines
+        return "\n  ".join(lines)
 
 
 def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_runs
@@ -181,13 +175,12 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Notes
     -----
     Questions are composed as they would be asked, and looked up in the judge's cache. Tokens are
-    counted with GPT-2's tokenizer, which for such texts gives slightly more than newer models need.
-    A typical verdict is assumed to have 60 tokens; models that reason first need more, up to
-    ``max_tokens``, on which ``highest_cost_usd`` is based. Repeated questions after an unreadable
-    answer are not included. If the answers of an LLM alignment are not cached, items are paired by
-    the offline alignment; this underestimates the cost, because that alignment maximises the number
-    of equal fields, which need no question. For large arrays only the first round is counted.
-    Judges of your own are not asked; ``unknown`` names them.
+    counted with GPT-2's tokenizer, which gives slightly more than newer models need. A typical
+    verdict is assumed to have 75 tokens; models that reason first need more, up to ``max_tokens``,
+    on which ``highest_cost_usd`` is based. Questions that follow an unreadable answer, or the first
+    round of a large array, are not included. If the answers of an LLM alignment are not cached,
+    items are paired by the offline alignment; this underestimates the cost, because that maximises
+    the number of equal fields. Judges of your own are not asked; ``unknown`` names them.
 
     Examples
     --------
@@ -229,27 +222,13 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
 
 
 def _frame(rows: Sequence[Row]) -> pd.DataFrame:
-    prices: dict[tuple[str, int, int], float | None] = {}
+    price = cache(list_price)
 
-    def price(call: PlannedCall, answer_tokens: int) -> float | None:
-        key = (call.model, call.prompt_tokens, answer_tokens)
-        if key not in prices:
-            prices[key] = list_price(*key)
-        return 0.0 if call.cached else prices[key]
+    def cells(run: str | None, document: str | None, call: PlannedCall) -> tuple[Any, ...]:
+        about = (call.field or "$", call.metric, call.model, call.cached)
+        tokens = (call.prompt_tokens, call.answer_tokens)
+        most = (call.prompt_tokens, call.most_tokens)
+        costs = [0.0 if call.cached else price(call.model, *counts) for counts in (tokens, most)]
+        return (run, document, *about, *tokens, *costs)
 
-    cells = [
-        (
-            run,
-            document,
-            call.field or "$",
-            call.metric,
-            call.model,
-            call.cached,
-            call.prompt_tokens,
-            call.answer_tokens,
-            price(call, call.answer_tokens),
-            price(call, call.most_tokens),
-        )
-        for run, document, call in rows
-    ]
-    return ESTIMATE_COLUMNS.from_rows(cells)
+    return ESTIMATE_COLUMNS.from_rows([cells(*row) for row in rows])

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -70,13 +70,13 @@ _STRICT_IF_POSSIBLE = "json_schema, strict where the schema keeps the rules"
 _MAGIC = b"%PDF-"
 _HEAD = 1024
 #: Entries that must be equal when a run is resumed: of its documents, and of the run.
-_DECIDING_OF_DOCUMENTS = (
-    ("schema", "name of the schema"),
-    ("schema_sha256", "schema"),
-    ("pdf_sha256", "PDF"),
-    ("query_sha256", "query"),
-    ("texts_sha256", "text"),
-)
+_DECIDING_OF_DOCUMENTS = {
+    "schema": "name of the schema",
+    "schema_sha256": "schema",
+    "pdf_sha256": "PDF",
+    "query_sha256": "query",
+    "texts_sha256": "text",
+}
 _DECIDING = (
     *("kind", "model", "mode", "prompt_version", "document_input", "parameters"),
     "retriever",  # of tables
@@ -167,8 +167,7 @@ def describe_documents(
 
 def make_tasks(dataset: Dataset, documents: Described, document_input: str) -> list[Task]:
     """Read schemas and PDFs of all documents, so that broken files raise before any request."""
-    schemas = {about["schema"] for about in documents.values()}
-    plain = {schema: plain_schema(dataset.schema(schema)) for schema in schemas}
+    plain = cache(lambda schema: plain_schema(dataset.schema(schema)))
     tasks = []
     for document, about in documents.items():
         pdf, text = dataset.pdf_path(document), None
@@ -177,7 +176,7 @@ def make_tasks(dataset: Dataset, documents: Described, document_input: str) -> l
         else:
             _check_pdf(pdf)
         strict = about.get("strict") == "true"
-        tasks.append(Task(document, plain[about["schema"]], pdf, text, strict))
+        tasks.append(Task(document, plain(about["schema"]), pdf, text, strict))
     if empty := [repr(task.document) for task in tasks if task.text == ""]:
         raise InputError(
             f"no text in the PDF of {', '.join(empty)} (scanned pages?); use a model that takes "
@@ -213,7 +212,7 @@ def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], documents: Desc
     schemas = {about.get("schema"): about.get("schema_sha256") for about in stored.values()}
     for document, about in documents.items():
         recorded = {"schema_sha256": schemas.get(about["schema"]), **stored.get(document, {})}
-        for name, what in _DECIDING_OF_DOCUMENTS:
+        for name, what in _DECIDING_OF_DOCUMENTS.items():
             before, now = recorded.get(name), about.get(name)
             if before is not None and now is not None and before != now:
                 raise InputError(
@@ -253,19 +252,17 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         ``{document}.meta.json``.
     mode : str, optional
         ``"prompt"``: the schema is part of the prompt. ``"structured"``: the schema is sent as the
-        ``response_format``, without its ``evaluation_config`` annotations and otherwise unchanged.
-        ``strict`` is true only for schemas that follow OpenAI's rules for strict schemas; most do
-        not, and are sent with ``strict: false``, which does not guarantee that an answer fits.
-        ``run.json`` records the choice and the reason for each document. For other providers
-        LiteLLM converts the schema, and drops what they do not support.
+        ``response_format``, without its ``evaluation_config`` annotations. ``strict`` is true only
+        for schemas that follow OpenAI's rules, else an answer need not fit; ``run.json`` records
+        the reason. For other providers LiteLLM converts the schema, and drops what they do not
+        support.
     dataset : Dataset, optional
         The dataset of the documents.
     prompt : str or pathlib.Path, optional
         ``"paper"`` gives the instructions of the ExtractBench paper, in other words: those of
         appendix D, or in structured mode (section 4.3) the same without the schema. Otherwise a
-        template in place of the built-in prompt, or the path of its file, with the placeholders
-        ``{schema}``, ``{document}`` (its name) and ``{text}``. The paper's names ``{schema_str}``
-        and ``{document_name}`` work too, so that a file may hold the paper's own text. Without
+        template, or the path of its file, with the placeholders ``{schema}``, ``{document}`` (its
+        name) and ``{text}``, or the paper's ``{schema_str}`` and ``{document_name}``. Without
         ``{text}``, the text of a document follows the prompt.
     document_input : str, optional
         ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
@@ -289,8 +286,8 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     InputError
         An option, `documents` or `folder` is invalid; the provider is unknown or its key is
         missing; a PDF cannot be read, or has no text although text is to be sent; the folder holds
-        a different run, a run of a newer version, one that another process is writing, or any run
-        with ``resume=False``. All of this is checked before the first request.
+        a different run, or one that another process is writing. All of this is checked before the
+        first request.
     DatasetError
         A document is not in the dataset or has no PDF.
     OutputError
@@ -310,12 +307,10 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     """
     refuse_options("extract", unknown, _OPTIONS)
     llm = client_of(model)
-    for name, value, known in (
-        ("mode", mode, MODES),
-        ("document_input", document_input, INPUTS),
-    ):
-        if value not in known:
-            raise InputError(f"{name} is {value!r}; {nearest(value, known)}")
+    options = (("mode", mode, MODES), ("document_input", document_input, INPUTS))
+    for name, value, allowed in options:
+        if value not in allowed:
+            raise InputError(f"{name} is {value!r}; {nearest(value, allowed)}")
     template, structured = Prompt(mode, prompt), mode == "structured"
     path = folder_path(folder)
     chosen, ids = choose_documents(documents, dataset)
@@ -361,24 +356,19 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     def prepare(unanswered: Described) -> list[Request]:
         if unanswered:
             llm.check(otherwise=NO_KEY)
-            _check_mode(llm.model, structured=structured)
+            with client_errors():
+                supported = litellm().get_supported_openai_params(model=llm.model) or ()
+            if structured and "response_format" not in supported:
+                raise InputError(
+                    "mode='structured': LiteLLM knows no response format for "
+                    f"{llm.model!r} and would drop the schema; use mode='prompt'"
+                )
         return [
             Request(task.document, sent_as, partial(request, task))
             for task in make_tasks(chosen, unanswered, sent_as)
         ]
 
     return ask_all(llm, path, begun, (description, documents_now), prepare, progress=progress)
-
-
-@client_errors()
-def _check_mode(model: str, *, structured: bool) -> None:
-    """Check, offline, that the model supports this mode, or raise `InputError`."""
-    supported = litellm().get_supported_openai_params(model=model) or ()
-    if structured and "response_format" not in supported:
-        raise InputError(
-            f"mode='structured': LiteLLM knows no response format for {model!r} and would "
-            "drop the schema; use mode='prompt'"
-        )
 
 
 class Request(NamedTuple):

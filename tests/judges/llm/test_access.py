@@ -53,10 +53,10 @@ def test_a_key_in_the_file_of_the_folder(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_googles_cloud_needs_its_package_and_a_login(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(access, "_is_installed", lambda _: False)
+    monkeypatch.setattr(access, "find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"litellm\[google\]"):
         LLMJudge().check()
-    monkeypatch.setattr(access, "_is_installed", lambda _: True)
+    monkeypatch.setattr(access, "find_spec", lambda _: "a spec")
     with pytest.raises(InputError, match=r"VERTEXAI_PROJECT.*gcloud auth application-default"):
         LLMJudge().check()
     login = tmp_path / ".config" / "gcloud" / "application_default_credentials.json"
