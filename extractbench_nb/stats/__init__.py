@@ -19,6 +19,8 @@ from extractbench_nb.stats.compare import MEASURES as MEASURES
 from extractbench_nb.stats.compare import Comparison as Comparison
 from extractbench_nb.stats.compare import compare_runs
 from extractbench_nb.stats.confidences import run_agreement
+from extractbench_nb.stats.estimates import Estimate as Estimate
+from extractbench_nb.stats.estimates import estimate
 from extractbench_nb.stats.failures import LENGTH_COLUMNS as LENGTH_COLUMNS
 from extractbench_nb.stats.failures import count_failures as count_failures
 from extractbench_nb.stats.failures import failure_modes, failure_positions, validity_by_length
@@ -45,6 +47,7 @@ __all__ = [
     "calibration",
     "compare_runs",
     "difficulty",
+    "estimate",
     "failure_modes",
     "failure_positions",
     "judge_agreement",
