@@ -261,7 +261,7 @@ def votes_between_runs(
     Returns
     -------
     pandas.DataFrame
-        One row per value of an output and other run: run, document, path, field, value, right,
+        One row per value of an output and other run: run, document, path, field, predicted, right,
         other (run), others (their number), readable (the other output is JSON) and lacking (it has
         no value there).
     """
@@ -309,7 +309,7 @@ def votes_between_runs(
             "document": rows["document"].tolist(),
             "path": rows["path"].tolist(),
             "field": rows["field"].tolist(),
-            "value": rows["gold"].tolist(),
+            "predicted": rows["gold"].tolist(),
             "right": ~rows["wrong"].to_numpy(),
             "other": other,
             "others": [outputs[key][1] for key in zip(own_run, rows["document"], strict=True)],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, as_pandas
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.pdf import grounded
 from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.confidences import counted_nodes, votes_between_runs
@@ -19,12 +19,12 @@ from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import cut, plural
 
+_ENDS = ("low", "high")
 _SHARED = (
     Column("documents", "int64", "documents that the row is a mean of", "1 and up"),
     Column("agreement", "float64", "mean share of the votes that agree", "0 to 1", True),
     Column("estimate", "float64", "pass rate; missing: see `reason`", "0 to 1", True),
-    Column("low", "float64", "lower end of its interval", "0 to 1", True),
-    Column("high", "float64", "upper end", "0 to 1", True),
+    *(Column(end, "float64", f"{end} end of its interval", "0 to 1", True) for end in _ENDS),
     Column("grounded", "float64", "share of values in the PDF, of those looked up", "0 to 1", True),
     Column("doubted", "float64", "share of values that PDF or rules speak against", "0 to 1", True),
     Column("gold", "float64", "pass rate against gold", "0 to 1", True),
@@ -43,10 +43,7 @@ _SPECS = tuple(
 
 #: Least share of the votes with which a value counts as right.
 _RATES = {"estimate": 1 / 2, "low": 3 / 4, "high": 1 / 4}
-_FEWEST = 3
-_LEAST = 0.5
-#: A value that is not in the PDF is doubted if this share of its field's values is.
-_USUALLY_PRINTED = 0.9
+_FEWEST, _LEAST = 3, 0.5
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -93,15 +90,14 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     seed: int = 0,
     **options: Any,
 ) -> Estimate:
-    """Estimate pass rates without gold, or give the reasons why an estimate would mislead.
+    """Estimate pass rates without gold, or say why an estimate would mislead.
 
     Parameters
     ----------
     runs, dataset, **options
         See `run_agreement`. If the dataset has PDFs, values are looked up in them.
     vendors : mapping of str to str, optional
-        Vendor of the model behind a run. By default a known vendor or model in its name, else the
-        first word of the name.
+        Vendor of a run's model; by default the one in the run's name, or that name's first word.
     rules : pandas.DataFrame, optional
         What `xb.gold.check_rules` returns for the outputs.
     gold : Evaluations, optional
@@ -125,92 +121,86 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     -----
     Each of the other vendors has one vote on a value: the share of its readable outputs that agree.
     A value counts as right if half of the votes agree and it is not doubted: no broken rule names
-    its path, and it is in the PDF if at least 90 % of its field's values are. Array items that an
-    output lacks count as wrong values: the mean number, over the other outputs, of values there
-    with half of the votes. An unreadable output has the rate 0.
+    its path, and it is in the PDF unless most values of its field are not. Values of array items
+    that an output lacks count as wrong: as many as have half of the votes in another output, on
+    average. An unreadable output has the rate 0.
 
-    The interval of a document has the rates with 3/4 and 1/4 of the votes. Over documents, it goes
-    from the lower end of a bootstrap interval of the former to the upper end of one of the latter.
-    It does not cover mistakes that vendors share.
-
-    Warning signs: fewer than three vendors, in all or in a document; a mean agreement below 1/2, at
-    which right values are outvoted; a gap to `gold` above `max_gap`.
+    A document's interval goes from the rate with 3/4 of the votes to that with 1/4, doubts ignored;
+    over documents, from a lower bootstrap bound of the former to an upper one of the latter.
+    Mistakes that most vendors share are not in it. There is no estimate for fewer than three
+    vendors, a mean agreement below 1/2 (right values are outvoted), or a gap above `max_gap`.
 
     Examples
     --------
     >>> schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    >>> outputs = [{"a": "x"}, {"a": "x"}, {"a": "x"}, {"a": "y"}]
     >>> runs = pd.DataFrame({"run": ["gpt", "claude", "gemini", "qwen"], "document": "d",
-    ...                      "predicted": outputs, "schema": [schema] * 4})
+    ...                      "predicted": [{"a": v} for v in "xxxy"], "schema": [schema] * 4})
     >>> estimate(runs).runs[["run", "estimate", "low", "high"]].values.tolist()[::3]
     [['gpt', 1.0, 0.0, 1.0], ['qwen', 0.0, 0.0, 0.0]]
     >>> estimate(runs, vendors=dict.fromkeys(runs["run"], "one")).signs
-    ('1 vendor (one), three are needed: models of one vendor share mistakes; see vendors=', ...
+    ('1 vendor (one), three are needed: models of one vendor share mistakes; see vendors=',)
     """
     check_share("max_gap", max_gap)
     drawing = Drawing(confidence, 2000, seed)
     votes = votes_between_runs(runs, dataset, **options)
-    dataset = runs if dataset is None else dataset
-    outputs = as_pandas(getattr(runs, "runs", runs))[["run", "document"]].astype(str)
+    others = votes[["other", "document", "readable"]].rename(columns={"other": "run"})
+    outputs = pd.concat([votes[["run", "document"]].assign(readable=True), others])
+    outputs = outputs.groupby(["run", "document"], sort=False)["readable"].any().reset_index()
     vendor_of = vendors_of(outputs["run"].unique(), vendors)
-    units = _units(votes, vendor_of, dataset, rules)
-    others = votes.loc[votes["readable"], ["other", "document"]].set_axis(
-        ["run", "document"], axis=1
-    )
-    read = pd.concat([votes[["run", "document"]], others]).drop_duplicates()
-    voting = read["run"].map(vendor_of).groupby(read["document"]).nunique()
-    enough = voting.index[voting >= _FEWEST]
-    documents = outputs.merge(read, how="left", indicator="is_read")
-    documents = documents.merge(_rates(units, ["run", "document"]), how="left")
-    unread = documents["is_read"].eq("left_only") & documents["document"].isin(enough)
-    documents.loc[unread, ["agreement", *_RATES]] = 0.0
-    fields = _rates(units, ["run", "field", "document"])
+    outputs["vendor"] = outputs["run"].map(vendor_of)
+    voters = outputs[outputs["readable"]].groupby("document")["vendor"].nunique()
+    enough = set(voters.index[voters >= _FEWEST])
+    units = _units(votes, vendor_of, runs if dataset is None else dataset, rules)
+    documents = outputs.merge(_rates_within_documents(units, ["run", "document"]), how="left")
+    documents.loc[~documents["readable"], ["agreement", *_RATES]] = 0.0
+    fields = _rates_within_documents(units, ["run", "field", "document"])
     documents, fields = _with_gold(documents, fields, gold)
     frames = {
         name: _means(rows, _IDS[name], enough, drawing)
         for name, rows in (("runs", documents), ("fields", fields), ("documents", documents))
     }
-    agreement, gap = frames["runs"]["agreement"].mean(), frames["runs"]["gap"].abs().mean()
+    agreement, gap = frames["runs"][["agreement", "gap"]].abs().mean()
     names = sorted(set(vendor_of.values()))
-    found = {
+    text = (
         f"{plural(len(names), 'vendor')} ({cut(', '.join(names), 60)}), three are needed: models "
-        "of one vendor share mistakes; see vendors=": len(names) < _FEWEST,
-        "no document has readable outputs of three vendors": enough.empty,
-        f"the mean agreement is {agreement:.2f}, below {_LEAST}": agreement < _LEAST,
-        f"agreement is {gap:.2f} from gold, max_gap is {max_gap:g}": gap > max_gap,
-    }
-    signs = tuple(sign for sign, fires in found.items() if fires)
+    )
+    signs = (
+        (len(names) < _FEWEST, f"{text}of one vendor share mistakes; see vendors="),
+        (not enough and len(names) >= _FEWEST, "no document has readable outputs of three vendors"),
+        (agreement < _LEAST, f"the mean agreement is {agreement:.2f}, below {_LEAST}"),
+        (gap > max_gap, f"agreement is {gap:.2f} from gold, max_gap is {max_gap:g}"),
+    )
+    fired = tuple(sign for fires, sign in signs if fires)
     for spec in _SPECS:
-        rows = frames[spec.name].assign(reason="; ".join(signs) or None)
-        if not signs and "document" in rows:
-            few = ~rows["document"].isin(enough)
-            rows.loc[few, "reason"] = "readable outputs of fewer than three vendors"
+        rows = frames[spec.name].assign(reason="; ".join(fired) or None)
+        if not fired and "document" in rows:
+            few = "readable outputs of fewer than three vendors"
+            rows.loc[~rows["document"].isin(enough), "reason"] = few
         rows.loc[rows["reason"].notna(), [*_RATES]] = np.nan
         rows = rows.sort_values("estimate", ascending=spec.name != "runs", kind="stable")
         frames[spec.name] = spec.build({name: rows[name].tolist() for name in spec.names})
-    return Estimate(signs, vendor_of, **frames)
+    return Estimate(fired, vendor_of, **frames)
 
 
 def _units(
     votes: pd.DataFrame, vendor_of: Mapping[str, str], dataset: Any, rules: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Return the values of each output, and with their mean number those that it lacks."""
-    votes = votes[votes["readable"]]
+    votes = votes[votes["readable"]].copy()
     # with fewer vendors there is no estimate, but the agreement of runs is worth showing
     is_enough = len(set(vendor_of.values())) >= _FEWEST
     voter_of = vendor_of if is_enough else {run: run for run in vendor_of}
-    votes = votes.assign(voter=votes["other"].map(voter_of))
+    votes["voter"] = votes["other"].map(voter_of)
     votes = votes[votes["voter"] != votes["run"].map(voter_of)]
     ids = ["run", "document", "path"]
     shares = votes.groupby([*ids, "voter"], sort=False)["right"].mean()
     agreement = shares.groupby(ids, sort=False).mean().rename("agreement").reset_index()
-    values = votes.drop_duplicates(ids)[[*ids, "field", "value"]].merge(agreement, on=ids)
+    values = votes.drop_duplicates(ids)[[*ids, "field", "predicted"]].merge(agreement, on=ids)
     values["grounded"], doubted = np.nan, pd.Series(data=False, index=values.index)
     if hasattr(dataset, "pdf_path"):
-        in_pdf = grounded(values.assign(predicted=values["value"]), dataset)["grounded"]
-        values["grounded"] = in_pdf.astype("Float64").to_numpy(np.float64, na_value=np.nan)
+        values["grounded"] = grounded(values, dataset)["grounded"].astype(np.float64)
         printed = values.groupby("field")["grounded"].transform("mean")
-        doubted |= values["grounded"].eq(0) & (printed >= _USUALLY_PRINTED)
+        doubted |= values["grounded"].eq(0) & (printed > 1 / 2)
     if rules is not None:
         refuse_missing(rules, ("run", "document", "outcome", "paths"), "rules")
         broken = rules[rules["outcome"].eq("broken").fillna(value=False)].explode("paths")
@@ -220,17 +210,16 @@ def _units(
             doubted |= is_named & values["run"].eq(run) & values["document"].eq(document)
     values["doubted"], values["weight"] = doubted.astype(np.float64), 1.0
     for name, least in _RATES.items():
-        values[name] = ((values["agreement"] >= least - EQUAL) & ~doubted).astype(np.float64)
-    others = votes.groupby(["run", "document"])["other"].nunique().reset_index()
+        values[name] = 1.0 * (values["agreement"] >= least - EQUAL) * (~doubted | (name == "high"))
     right = votes[votes["lacking"]].merge(values.loc[values["estimate"] > 0, ids], on=ids)
-    right = right.drop(columns="run").rename(columns={"other": "run"})
-    lacking = right.groupby(["run", "document", "field"]).size().reset_index(name="weight")
-    lacking["weight"] /= lacking.merge(others, how="left")["other"]
-    return pd.concat([values, lacking.assign(**dict.fromkeys(_RATES, 0.0))], ignore_index=True)
+    lacking = right.groupby(["other", "document", "field"]).size().reset_index(name="weight")
+    outputs = votes.groupby(["other", "document"])["run"].nunique().reset_index(name="outputs")
+    lacking["weight"] /= lacking.merge(outputs)["outputs"]
+    lacking = lacking.rename(columns={"other": "run"}).assign(**dict.fromkeys(_RATES, 0.0))
+    return pd.concat([values, lacking], ignore_index=True)
 
 
-def _rates(units: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the rates of the values of an output, or of a field of it."""
+def _rates_within_documents(units: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     weighted = units.assign(**{name: units[name] * units["weight"] for name in _RATES})
     sums = weighted.groupby(keys, sort=False)[[*_RATES, "weight"]].sum()
     means = units.groupby(keys, sort=False)[["agreement", "grounded", "doubted"]].mean()
@@ -238,29 +227,24 @@ def _rates(units: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def _with_gold(documents: pd.DataFrame, fields: pd.DataFrame, gold: Any) -> list[pd.DataFrame]:
-    """Add the pass rates against gold to those of documents and of fields within them."""
     if gold is None:
         return [documents.assign(gold=np.nan), fields.assign(gold=np.nan)]
     summary, nodes = gather(gold, "summary"), counted_nodes(gather(gold, "fields"))
     refuse_missing(summary, ("run", "document", "pass_rate"), "gold")
-    rates = summary[["run", "document"]].assign(gold=summary["pass_rate"])
-    nodes["gold"] = 1.0 - nodes["wrong"]
-    keys = ["run", "field", "document"]
-    by_field = nodes.groupby(keys)["gold"].mean().reset_index()
-    return [documents.merge(rates, how="left"), fields.merge(by_field, how="left")]
+    by_document = summary[["run", "document"]].assign(gold=summary["pass_rate"])
+    keys = [nodes[key] for key in ("run", "field", "document")]
+    by_field = (1.0 - nodes["wrong"]).groupby(keys).mean().reset_index(name="gold")
+    return [documents.merge(by_document, how="left"), fields.merge(by_field, how="left")]
 
 
-def _means(
-    rows: pd.DataFrame, by: list[str], enough: pd.Index[str], drawing: Drawing
-) -> pd.DataFrame:
+def _means(rows: pd.DataFrame, by: list[str], enough: set[str], drawing: Drawing) -> pd.DataFrame:
     """Average rates over the documents with enough vendors, or over all if there are none."""
-    if "document" not in by and len(enough):
+    if "document" not in by and enough:
         rows = rows[rows["document"].isin(enough)]
-    gap = rows["estimate"] - rows["gold"].astype(np.float64)
-    groups = rows.assign(gap=gap).groupby(by, sort=False)
+    groups = rows.assign(gap=rows["estimate"] - rows["gold"]).groupby(by, sort=False)
     means = groups[["agreement", *_RATES, "grounded", "doubted", "gold", "gap"]].mean()
-    for name, end in (("low", 0), ("high", 1)):
-        samples = [sample.to_numpy(np.float64) for _, sample in groups[name]]
+    for end, name in enumerate(_ENDS):
+        samples = [sample.dropna().to_numpy(np.float64) for _, sample in groups[name]]
         ends = [interval[end] for interval in mean_intervals(samples, drawing)]
         means[name] = means[name].where(pd.isna(ends), pd.Series(ends, means.index, dtype=float))
     return means.assign(documents=groups.size()).reset_index()
