@@ -32,7 +32,7 @@ _SHARED = (
     Column("reason", "string", "why there is no estimate", nullable=True),
 )
 _IDS = {"runs": ["run"], "fields": ["run", "field"], "documents": ["run", "document"]}
-_SPECS = tuple(
+_SPECS = RUN_ESTIMATES, FIELD_ESTIMATES, DOCUMENT_ESTIMATES = tuple(
     FrameSpec(
         name,
         f"one row per {' and '.join(ids)}",
