@@ -19,8 +19,6 @@ from extractbench_nb.stats.compare import MEASURES as MEASURES
 from extractbench_nb.stats.compare import Comparison as Comparison
 from extractbench_nb.stats.compare import compare_runs
 from extractbench_nb.stats.confidences import run_agreement
-from extractbench_nb.stats.estimates import Estimate as Estimate
-from extractbench_nb.stats.estimates import estimate
 from extractbench_nb.stats.failures import LENGTH_COLUMNS as LENGTH_COLUMNS
 from extractbench_nb.stats.failures import count_failures as count_failures
 from extractbench_nb.stats.failures import failure_modes, failure_positions, validity_by_length
@@ -39,6 +37,8 @@ from extractbench_nb.stats.mismatches import mismatch_kinds as mismatch_kinds
 from extractbench_nb.stats.reviews import ReviewPlan as ReviewPlan
 from extractbench_nb.stats.reviews import RiskCoverage as RiskCoverage
 from extractbench_nb.stats.reviews import review_plan, risk_coverage
+from extractbench_nb.stats.without_gold import Estimate as Estimate
+from extractbench_nb.stats.without_gold import estimate
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [

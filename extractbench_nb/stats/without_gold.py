@@ -19,12 +19,14 @@ from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import cut, plural
 
-_ENDS = ("low", "high")
 _SHARED = (
     Column("documents", "int64", "documents that the row is a mean of", "1 and up"),
     Column("agreement", "float64", "mean share of the votes that agree", "0 to 1", True),
     Column("estimate", "float64", "pass rate; missing: see `reason`", "0 to 1", True),
-    *(Column(end, "float64", f"{end} end of its interval", "0 to 1", True) for end in _ENDS),
+    *(
+        Column(end, "float64", f"{end} end of its interval", "0 to 1", True)
+        for end in ("low", "high")
+    ),
     Column("grounded", "float64", "share of values in the PDF, of those looked up", "0 to 1", True),
     Column("doubted", "float64", "share of values that PDF or rules speak against", "0 to 1", True),
     Column("gold", "float64", "pass rate against gold", "0 to 1", True),
@@ -94,7 +96,7 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
 
     Parameters
     ----------
-    runs, dataset, **options
+    runs, dataset : object
         See `run_agreement`. If the dataset has PDFs, values are looked up in them.
     vendors : mapping of str to str, optional
         Vendor of a run's model; by default the one in the run's name, or that name's first word.
@@ -104,8 +106,10 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
         Results of `evaluate_runs` for documents that have gold, to check the estimate with.
     max_gap : float, optional
         Largest mean distance, over runs, between estimate and `gold`, in [0, 1].
-    confidence, seed : optional
+    confidence, seed : float and int, optional
         Of the bootstrap intervals.
+    **options : object
+        Further arguments of `run_agreement`.
 
     Returns
     -------
@@ -126,9 +130,8 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     average. An unreadable output has the rate 0.
 
     A document's interval goes from the rate with 3/4 of the votes to that with 1/4, doubts ignored;
-    over documents, from a lower bootstrap bound of the former to an upper one of the latter.
-    Mistakes that most vendors share are not in it. There is no estimate for fewer than three
-    vendors, a mean agreement below 1/2 (right values are outvoted), or a gap above `max_gap`.
+    over documents, from a lower bootstrap bound of the former to an upper one of the latter. There
+    is no estimate for fewer than three vendors, a mean agreement below 1/2, or a large gap to gold.
 
     Examples
     --------
@@ -243,7 +246,7 @@ def _means(rows: pd.DataFrame, by: list[str], enough: set[str], drawing: Drawing
         rows = rows[rows["document"].isin(enough)]
     groups = rows.assign(gap=rows["estimate"] - rows["gold"]).groupby(by, sort=False)
     means = groups[["agreement", *_RATES, "grounded", "doubted", "gold", "gap"]].mean()
-    for end, name in enumerate(_ENDS):
+    for end, name in enumerate(("low", "high")):
         samples = [sample.dropna().to_numpy(np.float64) for _, sample in groups[name]]
         ends = [interval[end] for interval in mean_intervals(samples, drawing)]
         means[name] = means[name].where(pd.isna(ends), pd.Series(ends, means.index, dtype=float))
