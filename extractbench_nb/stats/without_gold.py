@@ -23,10 +23,8 @@ _SHARED = (
     Column("documents", "int64", "documents that the row is a mean of", "1 and up"),
     Column("agreement", "float64", "mean share of the votes that agree", "0 to 1", True),
     Column("estimate", "float64", "pass rate; missing: see `reason`", "0 to 1", True),
-    *(
-        Column(end, "float64", f"{end} end of its interval", "0 to 1", True)
-        for end in ("low", "high")
-    ),
+    Column("low", "float64", "lower end of its interval", "0 to 1", True),
+    Column("high", "float64", "upper end", "0 to 1", True),
     Column("grounded", "float64", "share of values in the PDF, of those looked up", "0 to 1", True),
     Column("doubted", "float64", "share of values that PDF or rules speak against", "0 to 1", True),
     Column("gold", "float64", "pass rate against gold", "0 to 1", True),
@@ -34,7 +32,7 @@ _SHARED = (
     Column("reason", "string", "why there is no estimate", nullable=True),
 )
 _IDS = {"runs": ["run"], "fields": ["run", "field"], "documents": ["run", "document"]}
-_SPECS = RUN_ESTIMATES, FIELD_ESTIMATES, DOCUMENT_ESTIMATES = tuple(
+RUN_ESTIMATES, FIELD_ESTIMATES, DOCUMENT_ESTIMATES = tuple(
     FrameSpec(
         name,
         f"one row per {' and '.join(ids)}",
@@ -63,7 +61,7 @@ class Estimate(TextCard, DescribedFrames):
         and document (lowest first); see `Estimate.columns()`.
     """
 
-    _specs = _SPECS
+    _specs = (RUN_ESTIMATES, FIELD_ESTIMATES, DOCUMENT_ESTIMATES)
     signs: tuple[str, ...]
     vendors: dict[str, str]
     runs: pd.DataFrame
@@ -125,9 +123,8 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     -----
     Each of the other vendors has one vote on a value: the share of its readable outputs that agree.
     A value counts as right if half of the votes agree and it is not doubted: no broken rule names
-    its path, and it is in the PDF unless most values of its field are not. Values of array items
-    that an output lacks count as wrong: as many as have half of the votes in another output, on
-    average. An unreadable output has the rate 0.
+    its path, and it is in the PDF unless most values of its field are not. Array items that an
+    output lacks count as wrong, by their mean number. An unreadable output has the rate 0.
 
     A document's interval goes from the rate with 3/4 of the votes to that with 1/4, doubts ignored;
     over documents, from a lower bootstrap bound of the former to an upper one of the latter. There
@@ -174,7 +171,7 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
         (gap > max_gap, f"agreement is {gap:.2f} from gold, max_gap is {max_gap:g}"),
     )
     fired = tuple(sign for fires, sign in signs if fires)
-    for spec in _SPECS:
+    for spec in Estimate._specs:
         rows = frames[spec.name].assign(reason="; ".join(fired) or None)
         if not fired and "document" in rows:
             few = "readable outputs of fewer than three vendors"
