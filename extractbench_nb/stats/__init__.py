@@ -43,6 +43,8 @@ from extractbench_nb.stats.mismatches import mismatch_kinds as mismatch_kinds
 from extractbench_nb.stats.reviews import ReviewPlan as ReviewPlan
 from extractbench_nb.stats.reviews import RiskCoverage as RiskCoverage
 from extractbench_nb.stats.reviews import review_plan, risk_coverage
+from extractbench_nb.stats.without_gold import Estimate as Estimate
+from extractbench_nb.stats.without_gold import estimate
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "choose_metric",
     "compare_runs",
     "difficulty",
+    "estimate",
     "failure_modes",
     "failure_positions",
     "feedback",

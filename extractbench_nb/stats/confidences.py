@@ -101,7 +101,7 @@ def judged_values(evaluations: object, confidences: object = None) -> JudgedValu
     """Join confidences with verdicts; without any, the agreement between runs is computed."""
     fields = gather(evaluations, "fields")
     refuse_missing(fields, _NEEDED)
-    rows = _nodes(fields)
+    rows = counted_nodes(fields)
     if rows.empty:
         raise InputError("fields: no counted value has a verdict")
     own_paths = _own_paths(rows)
@@ -136,7 +136,7 @@ def judged_values(evaluations: object, confidences: object = None) -> JudgedValu
     return JudgedValues(rows, read, len(read) - len(used))
 
 
-def _nodes(fields: pd.DataFrame) -> pd.DataFrame:
+def counted_nodes(fields: pd.DataFrame) -> pd.DataFrame:
     """Return one row per counted node that has a verdict: it passes if all its metrics pass."""
     rows = fields[fields["counted"].astype(bool)].reset_index(drop=True)
     for name in ("run", "document"):
@@ -239,6 +239,32 @@ def run_agreement(
     >>> run_agreement(runs)[["run", "path", "confidence"]].values.tolist()
     [['1', '$.a', 0.5], ['2', '$.a', 0.5], ['3', '$.a', 0.0]]
     """
+    votes = votes_between_runs(runs, dataset, judge, profile, n_jobs=n_jobs, progress=progress)
+    groups = votes.groupby(_IDS, sort=False)
+    agreeing = groups.agg(right=("right", "sum"), others=("others", "first")).reset_index()
+    columns = {name: agreeing[name].tolist() for name in _IDS}
+    shares = agreeing["right"] / agreeing["others"]
+    return CONFIDENCE_COLUMNS.build({**columns, "confidence": shares.tolist()})
+
+
+def votes_between_runs(
+    runs: Any,
+    dataset: Documents | None = None,
+    judge: str | Judge = "offline",
+    profile: str | Profile = "strict",
+    *,
+    n_jobs: int = 1,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Evaluate each output against those of the other runs, as `run_agreement` describes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per value of an output and other run: run, document, path, field, predicted, right,
+        other (run), others (their number), readable (the other output is JSON) and lacking (it has
+        no value there).
+    """
     from extractbench_nb.runs import evaluate_runs
 
     if isinstance(getattr(runs, "runs", None), pd.DataFrame):
@@ -248,16 +274,16 @@ def run_agreement(
     if dataset is None:
         refuse_missing(runs, ("schema",), "runs")
     pairs = []
-    others: dict[tuple[str, str], int] = {}
+    outputs: dict[tuple[str, str], tuple[bool, int]] = {}
     for document, group in runs.groupby("document", sort=False):
         cells = group.to_dict("records")
         for own in cells:
-            if is_missing(own["predicted"]) or len(cells) < _FEWEST_RUNS:
+            is_open = is_missing(own["predicted"]) or len(cells) < _FEWEST_RUNS
+            value, problem = (None, None) if is_open else read_predicted(own["predicted"])
+            is_readable = not problem and value is not None
+            outputs[str(own["run"]), str(document)] = is_readable, len(cells) - 1
+            if not is_readable:
                 continue
-            value, problem = read_predicted(own["predicted"])
-            if problem or value is None:
-                continue
-            others[str(own["run"]), str(document)] = len(cells) - 1
             base = {name: own[name] for name in ("schema", "domain") if name in own}
             base |= {"document": document, "gold": json.dumps(value, default=str)}
             pairs += [
@@ -273,15 +299,24 @@ def run_agreement(
         )
     options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
     evs = evaluate_runs(pd.DataFrame(pairs), dataset=dataset, progress=progress, **options)
-    rows = _nodes(evs.fields)
+    rows = counted_nodes(evs.fields)
     inside = rows["path"].str.contains(r"\[\+?\d+\]")
     rows = rows[~(inside & rows["gold_state"].eq("missing"))]  # values of the other run alone
-    rows = rows.assign(run=rows["run"].map(lambda pair: json.loads(pair)[0]), right=~rows["wrong"])
-    agreeing = rows.groupby(_IDS, sort=False)["right"].sum().reset_index()
-    of = [others[pair] for pair in zip(agreeing["run"], agreeing["document"], strict=True)]
-    columns = {name: agreeing[name].tolist() for name in _IDS}
-    shares: Numbers = agreeing["right"].to_numpy(dtype=np.float64) / np.array(of)
-    return CONFIDENCE_COLUMNS.build({**columns, "confidence": shares.tolist()})
+    own_run, other = zip(*map(json.loads, rows["run"]), strict=True)
+    return pd.DataFrame(
+        {
+            "run": own_run,
+            "document": rows["document"].tolist(),
+            "path": rows["path"].tolist(),
+            "field": rows["field"].tolist(),
+            "predicted": rows["gold"].tolist(),
+            "right": ~rows["wrong"].to_numpy(),
+            "other": other,
+            "others": [outputs[key][1] for key in zip(own_run, rows["document"], strict=True)],
+            "readable": [outputs[key][0] for key in zip(other, rows["document"], strict=True)],
+            "lacking": (inside & rows["predicted_state"].eq("missing"))[rows.index].tolist(),
+        }
+    )
 
 
 def _outputs_of(evaluations: Any) -> pd.DataFrame:

@@ -1,0 +1,250 @@
+"""`estimate`: pass rates without gold, from the agreement between runs, PDFs and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.pdf import grounded
+from extractbench_nb.stats.breakdowns import gather
+from extractbench_nb.stats.confidences import counted_nodes, votes_between_runs
+from extractbench_nb.stats.intervals import EQUAL, Drawing, check_share, mean_intervals
+from extractbench_nb.stats.vendors import vendors_of
+from extractbench_nb.support.cards import TextCard
+from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.support.wording import cut, plural
+
+_SHARED = (
+    Column("documents", "int64", "documents that the row is a mean of", "1 and up"),
+    Column("agreement", "float64", "mean share of the votes that agree", "0 to 1", True),
+    Column("estimate", "float64", "pass rate; missing: see `reason`", "0 to 1", True),
+    Column("low", "float64", "lower end of its interval", "0 to 1", True),
+    Column("high", "float64", "upper end", "0 to 1", True),
+    Column("grounded", "float64", "share of values in the PDF, of those looked up", "0 to 1", True),
+    Column("doubted", "float64", "share of values that PDF or rules speak against", "0 to 1", True),
+    Column("gold", "float64", "pass rate against gold", "0 to 1", True),
+    Column("gap", "float64", "what the estimate is or would be, minus gold", "-1 to 1", True),
+    Column("reason", "string", "why there is no estimate", nullable=True),
+)
+_IDS = {"runs": ["run"], "fields": ["run", "field"], "documents": ["run", "document"]}
+RUN_ESTIMATES, FIELD_ESTIMATES, DOCUMENT_ESTIMATES = tuple(
+    FrameSpec(
+        name,
+        f"one row per {' and '.join(ids)}",
+        (*(Column(key, "string", f"name of the {key}") for key in ids), *_SHARED),
+    )
+    for name, ids in _IDS.items()
+)
+
+#: Least share of the votes with which a value counts as right.
+_RATES = {"estimate": 1 / 2, "low": 3 / 4, "high": 1 / 4}
+_FEWEST, _LEAST = 3, 0.5
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Estimate(TextCard, DescribedFrames):
+    """Estimated pass rates without gold. Made by `estimate`.
+
+    Attributes
+    ----------
+    signs : tuple of str
+        Warning signs; with any, no frame has an estimate.
+    vendors : dict of str to str
+        The vendor of each run.
+    runs, fields, documents : pandas.DataFrame
+        One row per run (highest estimate first), per run and field of readable outputs, and per run
+        and document (lowest first); see `Estimate.columns()`.
+    """
+
+    _specs = (RUN_ESTIMATES, FIELD_ESTIMATES, DOCUMENT_ESTIMATES)
+    signs: tuple[str, ...]
+    vendors: dict[str, str]
+    runs: pd.DataFrame
+    fields: pd.DataFrame
+    documents: pd.DataFrame
+
+    def __repr__(self) -> str:
+        """Write the estimate of each run, or the warning signs."""
+        vendors = plural(len(set(self.vendors.values())), "vendor")
+        count = f"{plural(len(self.vendors), 'run')} of {vendors}"
+        if self.signs:
+            return "\n".join([f"No estimate for {count}:", *(f"  {sign}" for sign in self.signs)])
+        rates = self.runs[["run", *_RATES, "gap"]].dropna(axis="columns", how="all").round(3)
+        return f"Estimated pass rates without gold, {count}\n{rates.to_string(index=False)}"
+
+
+def estimate(  # noqa: PLR0913 - options, all but the first by name
+    runs: Any,
+    *,
+    dataset: Any = None,
+    vendors: Mapping[str, str] | None = None,
+    rules: pd.DataFrame | None = None,
+    gold: Any = None,
+    max_gap: float = 0.1,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **options: Any,
+) -> Estimate:
+    """Estimate pass rates without gold, or say why an estimate would mislead.
+
+    Parameters
+    ----------
+    runs, dataset : object
+        See `run_agreement`. If the dataset has PDFs, values are looked up in them.
+    vendors : mapping of str to str, optional
+        Vendor of a run's model; by default the one in the run's name, or that name's first word.
+    rules : pandas.DataFrame, optional
+        What `xb.gold.check_rules` returns for the outputs.
+    gold : Evaluations, optional
+        Results of `evaluate_runs` for documents that have gold, to check the estimate with.
+    max_gap : float, optional
+        Largest mean distance, over runs, between estimate and `gold`, in [0, 1].
+    confidence, seed : float and int, optional
+        Of the bootstrap intervals.
+    **options : object
+        Further arguments of `run_agreement`.
+
+    Returns
+    -------
+    Estimate
+        Frames per run, field and document, and the warning signs.
+
+    Raises
+    ------
+    InputError
+        A column or run is missing, or no document has outputs of two runs.
+
+    Notes
+    -----
+    Each of the other vendors has one vote on a value: the share of its readable outputs that agree.
+    A value counts as right if half of the votes agree and it is not doubted: no broken rule names
+    its path, and it is in the PDF unless most values of its field are not. Array items that an
+    output lacks count as wrong, by their mean number. An unreadable output has the rate 0.
+
+    A document's interval goes from the rate with 3/4 of the votes to that with 1/4, doubts ignored;
+    over documents, from a lower bootstrap bound of the former to an upper one of the latter. There
+    is no estimate for fewer than three vendors, a mean agreement below 1/2, or a large gap to gold.
+
+    Examples
+    --------
+    >>> schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    >>> runs = pd.DataFrame({"run": ["gpt", "claude", "gemini", "qwen"], "document": "d",
+    ...                      "predicted": [{"a": v} for v in "xxxy"], "schema": [schema] * 4})
+    >>> estimate(runs).runs[["run", "estimate", "low", "high"]].values.tolist()[::3]
+    [['gpt', 1.0, 0.0, 1.0], ['qwen', 0.0, 0.0, 0.0]]
+    >>> estimate(runs, vendors=dict.fromkeys(runs["run"], "one")).signs
+    ('1 vendor (one), three are needed: models of one vendor share mistakes; see vendors=',)
+    """
+    check_share("max_gap", max_gap)
+    drawing = Drawing(confidence, 2000, seed)
+    votes = votes_between_runs(runs, dataset, **options)
+    others = votes[["other", "document", "readable"]].rename(columns={"other": "run"})
+    outputs = pd.concat([votes[["run", "document"]].assign(readable=True), others])
+    outputs = outputs.groupby(["run", "document"], sort=False)["readable"].any().reset_index()
+    vendor_of = vendors_of(outputs["run"].unique(), vendors)
+    outputs["vendor"] = outputs["run"].map(vendor_of)
+    voters = outputs[outputs["readable"]].groupby("document")["vendor"].nunique()
+    enough = set(voters.index[voters >= _FEWEST])
+    units = _units(votes, vendor_of, runs if dataset is None else dataset, rules)
+    documents = outputs.merge(_rates_within_documents(units, ["run", "document"]), how="left")
+    documents.loc[~documents["readable"], ["agreement", *_RATES]] = 0.0
+    fields = _rates_within_documents(units, ["run", "field", "document"])
+    documents, fields = _with_gold(documents, fields, gold)
+    frames = {
+        name: _means(rows, _IDS[name], enough, drawing)
+        for name, rows in (("runs", documents), ("fields", fields), ("documents", documents))
+    }
+    agreement, gap = frames["runs"][["agreement", "gap"]].abs().mean()
+    names = sorted(set(vendor_of.values()))
+    text = (
+        f"{plural(len(names), 'vendor')} ({cut(', '.join(names), 60)}), three are needed: models "
+    )
+    signs = (
+        (len(names) < _FEWEST, f"{text}of one vendor share mistakes; see vendors="),
+        (not enough and len(names) >= _FEWEST, "no document has readable outputs of three vendors"),
+        (agreement < _LEAST, f"the mean agreement is {agreement:.2f}, below {_LEAST}"),
+        (gap > max_gap, f"agreement is {gap:.2f} from gold, max_gap is {max_gap:g}"),
+    )
+    fired = tuple(sign for fires, sign in signs if fires)
+    for spec in Estimate._specs:
+        rows = frames[spec.name].assign(reason="; ".join(fired) or None)
+        if not fired and "document" in rows:
+            few = "readable outputs of fewer than three vendors"
+            rows.loc[~rows["document"].isin(enough), "reason"] = few
+        rows.loc[rows["reason"].notna(), [*_RATES]] = np.nan
+        rows = rows.sort_values("estimate", ascending=spec.name != "runs", kind="stable")
+        frames[spec.name] = spec.build({name: rows[name].tolist() for name in spec.names})
+    return Estimate(fired, vendor_of, **frames)
+
+
+def _units(
+    votes: pd.DataFrame, vendor_of: Mapping[str, str], dataset: Any, rules: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Return the values of each output, and with their mean number those that it lacks."""
+    votes = votes[votes["readable"]].copy()
+    # with fewer vendors there is no estimate, but the agreement of runs is worth showing
+    is_enough = len(set(vendor_of.values())) >= _FEWEST
+    voter_of = vendor_of if is_enough else {run: run for run in vendor_of}
+    votes["voter"] = votes["other"].map(voter_of)
+    votes = votes[votes["voter"] != votes["run"].map(voter_of)]
+    ids = ["run", "document", "path"]
+    shares = votes.groupby([*ids, "voter"], sort=False)["right"].mean()
+    agreement = shares.groupby(ids, sort=False).mean().rename("agreement").reset_index()
+    values = votes.drop_duplicates(ids)[[*ids, "field", "predicted"]].merge(agreement, on=ids)
+    values["grounded"], doubted = np.nan, pd.Series(data=False, index=values.index)
+    if hasattr(dataset, "pdf_path"):
+        values["grounded"] = grounded(values, dataset)["grounded"].astype(np.float64)
+        printed = values.groupby("field")["grounded"].transform("mean")
+        doubted |= values["grounded"].eq(0) & (printed > 1 / 2)
+    if rules is not None:
+        refuse_missing(rules, ("run", "document", "outcome", "paths"), "rules")
+        broken = rules[rules["outcome"].eq("broken").fillna(value=False)].explode("paths")
+        for run, document, path in broken[["run", "document", "paths"]].dropna().to_numpy():
+            below = values["path"].str.startswith((f"{path}.", f"{path}["))
+            is_named = below | values["path"].eq(path)
+            doubted |= is_named & values["run"].eq(run) & values["document"].eq(document)
+    values["doubted"], values["weight"] = doubted.astype(np.float64), 1.0
+    for name, least in _RATES.items():
+        values[name] = 1.0 * (values["agreement"] >= least - EQUAL) * (~doubted | (name == "high"))
+    right = votes[votes["lacking"]].merge(values.loc[values["estimate"] > 0, ids], on=ids)
+    lacking = right.groupby(["other", "document", "field"]).size().reset_index(name="weight")
+    outputs = votes.groupby(["other", "document"])["run"].nunique().reset_index(name="outputs")
+    lacking["weight"] /= lacking.merge(outputs)["outputs"]
+    lacking = lacking.rename(columns={"other": "run"}).assign(**dict.fromkeys(_RATES, 0.0))
+    return pd.concat([values, lacking], ignore_index=True)
+
+
+def _rates_within_documents(units: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    weighted = units.assign(**{name: units[name] * units["weight"] for name in _RATES})
+    sums = weighted.groupby(keys, sort=False)[[*_RATES, "weight"]].sum()
+    means = units.groupby(keys, sort=False)[["agreement", "grounded", "doubted"]].mean()
+    return means.join(sums[[*_RATES]].div(sums["weight"], axis=0)).reset_index()
+
+
+def _with_gold(documents: pd.DataFrame, fields: pd.DataFrame, gold: Any) -> list[pd.DataFrame]:
+    if gold is None:
+        return [documents.assign(gold=np.nan), fields.assign(gold=np.nan)]
+    summary, nodes = gather(gold, "summary"), counted_nodes(gather(gold, "fields"))
+    refuse_missing(summary, ("run", "document", "pass_rate"), "gold")
+    by_document = summary[["run", "document"]].assign(gold=summary["pass_rate"])
+    keys = [nodes[key] for key in ("run", "field", "document")]
+    by_field = (1.0 - nodes["wrong"]).groupby(keys).mean().reset_index(name="gold")
+    return [documents.merge(by_document, how="left"), fields.merge(by_field, how="left")]
+
+
+def _means(rows: pd.DataFrame, by: list[str], enough: set[str], drawing: Drawing) -> pd.DataFrame:
+    """Average rates over the documents with enough vendors, or over all if there are none."""
+    if "document" not in by and enough:
+        rows = rows[rows["document"].isin(enough)]
+    groups = rows.assign(gap=rows["estimate"] - rows["gold"]).groupby(by, sort=False)
+    means = groups[["agreement", *_RATES, "grounded", "doubted", "gold", "gap"]].mean()
+    for end, name in enumerate(("low", "high")):
+        samples = [sample.dropna().to_numpy(np.float64) for _, sample in groups[name]]
+        ends = [interval[end] for interval in mean_intervals(samples, drawing)]
+        means[name] = means[name].where(pd.isna(ends), pd.Series(ends, means.index, dtype=float))
+    return means.assign(documents=groups.size()).reset_index()
