@@ -111,8 +111,10 @@ TABLE_ROW_COLUMNS = FrameSpec(
     (
         *ROW_COLUMNS.columns[:2],
         Column("table", "Int64", "number of the true table; NA if there is none", "0 and up", True),
+        Column("path", "string", "gold's table, row, column: `$[0][2][1]`; `$[+0]` is predicted"),
         Column("field", "string", "texts of the column's header, or column and its number"),
-        Column("kind", "string", "part of the table", "header, projected, or empty"),
+        Column("metric", "string", "what aligns and scores: grits_con"),
+        Column("part", "string", "part of the table", "header, projected, or empty"),
         Column("row", "Int64", "row in the true table", "0 and up", True),
         Column("column", "Int64", "column in the true table", "0 and up", True),
         Column("predicted_row", "Int64", "row in the predicted table", "0 and up", True),
@@ -487,10 +489,8 @@ def position_rows(
         )
         names, grid = _column_names(tables[0]), tables[1].grid
         for (r, c), number in np.ndenumerate(tables[0].grid):
-            cell, at = (
-                tables[0].cells[number],
-                (n, names[c], kind_of(tables[0].cells[number]), r, c),
-            )
+            cell = tables[0].cells[number]
+            at = (n, f"$[{n}][{r}][{c}]", names[c], "grits_con", kind_of(cell), r, c)
             if found is None or r not in down or c not in across:
                 missing = (None, None, "omission", 0.0, False, cell.text, None)
                 yield *at, *missing, "no_partner", "present", True
@@ -506,7 +506,8 @@ def position_rows(
         for (r, c), number in np.ndenumerate(grid):
             if r not in partners[0] or c not in partners[1]:
                 cell = tables[1].cells[number]
-                extra = (None, names[c], kind_of(cell), None, None, r, c)
+                path = f"$[+{m}][{r}][{c}]"
+                extra = (None, path, names[c], "grits_con", kind_of(cell), None, None, r, c)
                 wrong = ("hallucination", 0.0, False, None, cell.text)
                 yield *extra, *wrong, "no_partner", "missing", True
 
