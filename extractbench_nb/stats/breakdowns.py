@@ -73,10 +73,12 @@ def summary_of(source: ScoredResult) -> pd.DataFrame:
     """Return one row per run and document with a column per measure."""
     if isinstance(source.summary, pd.DataFrame):
         return source.summary
-    long = source.scores.set_index([*_LEVELS, "measure"])["score"]
-    order = dict.fromkeys(long.index.droplevel("measure"))
-    wide = long.unstack("measure")  # noqa: PD010 - `pivot_table` would add pairs without a score
-    return wide.reindex(order).rename_axis(columns=None).reset_index()
+    keys = list(_LEVELS)
+    scores = source.scores
+    wide = scores[keys].drop_duplicates(ignore_index=True)
+    for measure, rows in scores.groupby("measure", sort=False):
+        wide = wide.merge(rows[[*keys, "score"]].rename(columns={"score": measure}), "left", keys)
+    return wide
 
 
 def complete_rows(rows: pd.DataFrame) -> pd.DataFrame:

@@ -637,7 +637,7 @@ def _items(source: Any) -> pd.DataFrame | None:
     numbers, is_gold = matches["gold_index"], matches["gold_index"].notna()
     missed = (matches["status"] == "missed").fillna(value=False)
     spurious = matches["predicted"].where(~is_gold).map(canonical)
-    return matches.assign(
+    found: pd.DataFrame = matches.assign(
         item=spurious.where(~is_gold, ""),
         path=matches["path"].where(~is_gold, matches["path"] + "[" + numbers.astype(TEXT) + "]"),
         field=[f"{fields[path]}[]" for path in matches["path"]],
@@ -649,6 +649,7 @@ def _items(source: Any) -> pd.DataFrame | None:
         gold_state="present",
         **dict.fromkeys(("metric", "reason"), pd.NA),
     )
+    return found
 
 
 def join(sides: list[Side], common: list[str]) -> pd.DataFrame:
@@ -657,13 +658,14 @@ def join(sides: list[Side], common: list[str]) -> pd.DataFrame:
     Items are joined where both outputs are valid.
     """
     valid = [name for name in common if all(side.outputs.loc[name, "valid"] for side in sides)]
-    chosen = []
+    chosen: list[pd.DataFrame] = []
     for rows in (side.rows for side in sides):
         is_item, document = rows["item"].notna(), rows["document"]
         kept = rows[document.isin(valid) | (document.isin(common) & ~is_item)]
         chosen.append(kept.assign(at=np.arange(len(kept))))
     keys = ["document", "path", "metric", "item"]
-    joined = join_rows(*chosen, keys, how="outer", suffixes=("_was", "_is"), indicator="side")
+    how: Any = {"how": "outer", "suffixes": ("_was", "_is"), "indicator": "side"}
+    joined = join_rows(chosen[0], chosen[1], keys, **how)
     joined["side"] = joined["side"].astype(str)
     return joined.sort_values(["document", "at_is", "at_was"], kind="stable", ignore_index=True)
 

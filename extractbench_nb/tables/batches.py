@@ -193,6 +193,11 @@ class TableScores:
             for row in position_rows(*sides, self.variant)
         )
 
+    @property
+    def meta(self) -> dict[str, str]:
+        """The settings on which scores depend."""
+        return {"variant": self.variant}
+
     def __repr__(self) -> str:
         """Return the means of all tables."""
         means = self.means([])
