@@ -85,7 +85,9 @@ DOCUMENT_COLUMNS = FrameSpec(
     ),
 )
 
-_WHY, _ALONE = ["outcome", "reason"], ("only_baseline", "only_candidate")
+#: Verdicts on a document without a difference.
+_OPEN = ["only_baseline", "only_candidate", "unknown"]
+_WHY = ["outcome", "reason"]
 _RENAMED = {"predicted_was": "was", "predicted_is": "is", "reason_is": "reason"}
 
 SIDES = ("baseline", "candidate")
@@ -360,7 +362,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     """
     check_share("max_drop", max_drop)
     sources = [_loaded(baseline, "baseline"), _loaded(evs, "evs")]
-    outputs = [named(summary_of(source)) for source in sources]
+    outputs = [with_names(summary_of(source)) for source in sources]
     runs = [list(frame["run"].unique()) for frame in outputs]
     candidate = _chosen(runs[1], run, "run", "evs", None)
     names = _chosen(runs[0], baseline_run, "baseline_run", "baseline", candidate), candidate
@@ -432,8 +434,7 @@ def _fell(difference: Mapping[Any, Any] | pd.Series, max_drop: float) -> bool:
 
 
 def _loaded(source: object, name: str) -> ScoredResult:
-    if isinstance(source, str | Path):
-        return load_evaluations(source)
+    source = load_evaluations(source) if isinstance(source, str | Path) else source
     if not isinstance(source, ScoredResult):
         raise InputError(
             f"{name} is {type(source).__name__}; expected the results of evaluate_runs or of "
@@ -464,9 +465,8 @@ def _measure(sources: list[ScoredResult], asked: str | None) -> str:
     return asked
 
 
-def _meta(source: ScoredResult) -> Mapping[str, Any]:
-    meta: Mapping[str, Any] = getattr(source, "meta", {})
-    return meta
+def _meta(source: Any) -> dict[str, Any]:
+    return dict(getattr(source, "meta", {}))
 
 
 def _settings(source: ScoredResult) -> dict[str, Any]:
@@ -536,21 +536,17 @@ def _reason(
         f"{measure} {number(row['mean_a'])} -> {number(row['mean_b'])}: {change} ({percent} "
         f"interval), p {number(row['p_value'], 4)}, {plural(int(row['documents']), 'document')}. "
     )
+    said = [f"A drop by more than {max_drop:g} can be neither shown nor excluded."]
     if verdict == "fail":
+        have = f"{plural(lost, 'document')} of the baseline {'has' if lost == 1 else 'have'}"
+        said = [f"{have} no output in the candidate."] * bool(lost)
         fell = f"The drop is larger than {max_drop:g} and not explained by chance."
-        have = "has" if lost == 1 else "have"
-        absent = (
-            f"{plural(lost, 'document')} of the baseline {have} no output in the candidate."
-            if lost
-            else ""
-        )
-        reasons = (absent, fell if _fell(row, max_drop) else "")
-        return text + " ".join(filter(None, reasons))
-    if verdict == "pass":
+        said += [fell] * _fell(row, max_drop)
+    elif verdict == "pass":
+        said = [f"A drop by more than {max_drop:g} can be excluded."]
         if not row["a_higher"] and not row["b_higher"]:
-            return f"{text}No document has another score."
-        return f"{text}A drop by more than {max_drop:g} can be excluded."
-    return f"{text}A drop by more than {max_drop:g} can be neither shown nor excluded."
+            said = ["No document has another score."]
+    return text + " ".join(said)
 
 
 def _notes(documents: pd.DataFrame, sources: list[ScoredResult], kept: int) -> Iterable[str]:
@@ -612,15 +608,15 @@ class Side(NamedTuple):
         chosen = chosen.assign(valid=valid, **labels)
         values = chosen[measure].astype("Float64")  # without an output that is read it is 0
         chosen["score"] = values.where(chosen["valid"].to_numpy(dtype=bool), 0.0)
-        rows, items = named(complete_rows(source.rows)), _items(source)
+        rows, items = with_names(complete_rows(source.rows)), _items(source)
         rows = rows.assign(item=pd.Series(dtype=TEXT), inner=False)
         if items is not None:
             rows["inner"] = rows["field"].str.contains("[]", regex=False).astype(bool)
-            rows = pd.concat([rows[_ROW], named(items)[_ROW].astype(rows[_ROW].dtypes)])
+            rows = pd.concat([rows[_ROW], with_names(items)[_ROW].astype(rows[_ROW].dtypes)])
         return cls(chosen, rows.loc[(rows["run"] == run).to_numpy(), _ROW])
 
 
-def named(frame: pd.DataFrame) -> pd.DataFrame:
+def with_names(frame: pd.DataFrame) -> pd.DataFrame:
     """Name runs and documents that have no name."""
     ids = {name: frame[name].astype(TEXT).fillna("unnamed") for name in ("run", "document")}
     return frame.assign(**ids)
@@ -721,6 +717,7 @@ def row_changes(joined: pd.DataFrame, sides: list[Side]) -> pd.DataFrame:
     other = (was[_WHY].ne(is_[_WHY])).fillna(value=True).any(axis=1).to_numpy()
     scores = [side["score"].astype("Float64") for side in (was, is_)]
     rise = (scores[1] - scores[0]).to_numpy(np.float64, na_value=0.0)
+    full = (scores[1].fillna(0.0) - scores[0].fillna(0.0)).to_numpy(np.float64)
     cases = {
         "unknown": both & (known[0] != known[1]),
         "regressed": (judged & passes[0] & ~passes[1]) | (alone & has[1] & known[1] & ~passes[1]),
@@ -729,21 +726,20 @@ def row_changes(joined: pd.DataFrame, sides: list[Side]) -> pd.DataFrame:
         "higher": judged & is_field & (rise > SAME),
         "other_failure": judged & is_field & ~passes[0] & ~passes[1] & other,
     }
-    first = {name: joined["document"].map(sides[1].outputs[name]) for name in ("domain", "schema")}
-    full = (scores[1].fillna(0.0) - scores[0].fillna(0.0)).astype(float)
+    named = {name: joined["document"].map(sides[1].outputs[name]) for name in ("domain", "schema")}
     changes = joined.rename(columns=_RENAMED).assign(
-        **first,
+        **named,
         field=is_["field"].fillna(was["field"]),
         gold=is_["gold"].where(has[1], was["gold"]),
         counted=counted,
         verdict=np.select(list(cases.values()), list(cases), default=""),
         rise=full.round(12),
+        inner=~counted,
     )
     changes = changes[changes["verdict"] != ""]
-    changes["rank"] = changes["verdict"].map(CHANGES.index)
-    changes["inner"] = ~changes["counted"].astype(bool)
+    ranked = changes.assign(rank=changes["verdict"].map(CHANGES.index))
     order = ["rank", "inner", "rise", "document"]
-    return REGRESSION_COLUMNS.from_records(changes.sort_values(order, kind="stable"))
+    return REGRESSION_COLUMNS.from_records(ranked.sort_values(order, kind="stable"))
 
 
 def document_changes(sides: list[Side], changes: pd.DataFrame) -> pd.DataFrame:
@@ -758,28 +754,29 @@ def document_changes(sides: list[Side], changes: pd.DataFrame) -> pd.DataFrame:
         ["only_candidate", "only_baseline", "unknown", "same", "improved"],
         default="regressed",
     )
-    counts = changes[changes["counted"]].groupby(["verdict", "document"]).size()
+    counted = changes[changes["counted"]]
+    counts = {
+        name: counted.loc[counted["verdict"] == name, "document"].value_counts()
+        for name in ("regressed", "improved")
+    }
     found = pd.DataFrame(
         {
             **{name: was[name].where(has[0], is_[name]) for name in ("domain", "schema")},
+            **{
+                f"valid_{time}": side["valid"]
+                for time, side in zip(_TIMES, (was, is_), strict=True)
+            },
+            **{name: of.reindex(names, fill_value=0) for name, of in counts.items()},
             "document": names,
             "verdict": verdict,
             "was": was["score"],
             "is": is_["score"],
-            "valid_was": was["valid"],
-            "valid_is": is_["valid"],
-            "difference": gap.where(~np.isin(verdict, ["unknown", *_ALONE])),
+            "difference": gap.where(~np.isin(verdict, _OPEN)),
             "unknown": unknown,
-            **{
-                name: [counts.get((name, document), 0) for document in names]
-                for name in ("regressed", "improved")
-            },
+            "rank": [DOCUMENT_VERDICTS.index(name) for name in verdict],
         }
     )
-    found["rank"] = found["verdict"].map(DOCUMENT_VERDICTS.index)
-    return DOCUMENT_COLUMNS.from_records(
-        found.sort_values(["rank", "difference"], kind="stable", ignore_index=True)
-    )
+    return DOCUMENT_COLUMNS.from_records(found.sort_values(["rank", "difference"], kind="stable"))
 
 
 def _unknown(rows: pd.DataFrame) -> pd.Series:

@@ -148,7 +148,7 @@ class GoldenCase:
             improved |= score is not None and score > best + SAME
         self.record(f"{self.name}.regressed", len(problems))
         if problems:
-            raise GoldenError(self._message(ev, problems))
+            raise self._error(_message(ev, problems))
         if improved or any(stored.values()):
             self.record("golden_improved", self.name)
         return ev
@@ -171,13 +171,11 @@ class GoldenCase:
     def _write(self, ev: Evaluation, about: dict[str, Any]) -> None:
         __tracebackhide__ = True
         if ev.inputs.problem is not None:
-            problem = f"not JSON, so it is no baseline: {one_line(ev.inputs.problem, 200)}"
-            raise GoldenError(f"golden case {self.name!r}: the output is {problem}")
+            problem = one_line(ev.inputs.problem, 200)
+            raise self._error(f": the output is not JSON, so it is no baseline: {problem}")
         rows = [row for row in _rows(ev) if row["score"] != 1 or row["outcome"] not in _GOOD]
         if any(row["score"] is None for row in rows):
-            raise GoldenError(
-                f"golden case {self.name!r}: a judge gave no verdict; a baseline needs all of them"
-            )
+            raise self._error(": a judge gave no verdict; a baseline needs all of them")
         for row in rows:  # arrays are too long
             is_array = isinstance(row["predicted"], list)
             row["predicted"] = None if is_array else document_json(row["predicted"])
@@ -196,7 +194,7 @@ class GoldenCase:
         __tracebackhide__ = True
         path = self.folder / BASELINE
         if not path.is_file():
-            raise GoldenError(f"golden case {self.name!r} has no {BASELINE}; {_UPDATE}")
+            raise self._error(f" has no {BASELINE}; {_UPDATE}")
         stored = _read(path, "baseline")
         if not isinstance(stored, dict) or stored.get("format") != _FORMAT:
             raise InputError(f"{str(path)!r} is not a baseline of this version; {_UPDATE}")
@@ -207,9 +205,7 @@ class GoldenCase:
                     other = f"another {name}.json"
                 elif name in ("metrics", "accepted"):
                     other = f"other {name}="
-                raise GoldenError(
-                    f"golden case {self.name!r}: the baseline was made with {other}; {_UPDATE}"
-                )
+                raise self._error(f": the baseline was made with {other}; {_UPDATE}")
         rows = defaultdict(list)
         try:
             for row in stored["fields"]:
@@ -219,26 +215,30 @@ class GoldenCase:
             raise InputError(f"{str(path)!r} is damaged; {_UPDATE}") from None
         return rows
 
-    def _message(self, ev: Evaluation, problems: list[tuple[_Row | None, _Row]]) -> str:
-        """Name the fields that got worse, with gold, the stored value and the new one."""
-        unknown = sum(row["score"] is None for _, row in problems)
-        counts = [f"{plural(len(problems) - unknown, 'field')} worse than the baseline"]
-        counts += [f"{plural(unknown, 'field')} without a verdict"] * bool(unknown)
-        lines = [f"golden case {self.name!r}: {', '.join(counts)}"]
-        if ev.inputs.problem is not None:
-            lines.append(f"  the output is not JSON: {one_line(ev.inputs.problem, 200)}")
-        gold = dict(zip(ev.fields["path"], ev.fields["gold"], strict=True))
-        for before, row in problems[:_MOST]:
-            new = row["outcome"] == "hallucination"  # where gold has nothing
-            was = _verdict(before) if before is not None else "absent" if new else "correct 1"
-            lines.append(f"  {one_line(row['path'], _LONGEST)}: was {was}, is {_verdict(row)}")
-            values = {"gold": gold[row["path"]], "is": row["predicted"]}
-            if before is not None:
-                values["was"] = before["predicted"]
-            lines.extend(f"    {name:<4} {_text(value)}" for name, value in values.items())
-        if len(problems) > _MOST:
-            lines.append(f"  ... {len(problems) - _MOST} more")
-        return "\n".join([*lines, f"If this is intended: {_UPDATE}"])
+    def _error(self, text: str) -> GoldenError:
+        return GoldenError(f"golden case {self.name!r}{text}")
+
+
+def _message(ev: Evaluation, problems: list[tuple[_Row | None, _Row]]) -> str:
+    """Name the fields that got worse, with gold, the stored value and the new one."""
+    unknown = sum(row["score"] is None for _, row in problems)
+    counts = [f"{plural(len(problems) - unknown, 'field')} worse than the baseline"]
+    counts += [f"{plural(unknown, 'field')} without a verdict"] * bool(unknown)
+    lines = [f": {', '.join(counts)}"]
+    if ev.inputs.problem is not None:
+        lines.append(f"  the output is not JSON: {one_line(ev.inputs.problem, 200)}")
+    gold = dict(zip(ev.fields["path"], ev.fields["gold"], strict=True))
+    for before, row in problems[:_MOST]:
+        values = {"gold": gold[row["path"]], "is": row["predicted"]}
+        if before is not None:
+            was, values["was"] = _verdict(before), before["predicted"]
+        else:  # it passed, or gold has nothing there
+            was = "absent" if row["outcome"] == "hallucination" else "correct 1"
+        lines.append(f"  {one_line(row['path'], _LONGEST)}: was {was}, is {_verdict(row)}")
+        lines.extend(f"    {name:<4} {_text(value)}" for name, value in values.items())
+    if len(problems) > _MOST:
+        lines.append(f"  ... {len(problems) - _MOST} more")
+    return "\n".join([*lines, f"If this is intended: {_UPDATE}"])
 
 
 def _verdict(row: _Row) -> str:

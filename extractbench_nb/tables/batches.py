@@ -30,11 +30,7 @@ from extractbench_nb.tables.grid_similarity import (
 )
 from extractbench_nb.tables.grits_result import NEARLY, SIDES, kind_of
 from extractbench_nb.tables.quality import is_complex
-from extractbench_nb.tables.reading import (
-    keys_of,
-    objects_of,
-    read_records,
-)
+from extractbench_nb.tables.reading import keys_of, objects_of, read_records
 from extractbench_nb.tables.table_metrics import TABLE_METRICS, compare_rows, usual_metrics
 
 #: The name of a pair, and its tables, or lists of tables, which are not read yet.
@@ -252,29 +248,32 @@ class TableScores:
         for name in names:
             if name not in self.summary.columns:
                 raise InputError(f"by: {no_column(str(name), self.summary.columns)}")
-        # pandas 2 cannot tell how many groups there are if one is without a name
-        groups = [*iter(self.summary.groupby(names, sort=True, dropna=False))] if names else []
-        if len(names) <= 1:
-            groups.append(((_ALL,), self.summary))
-        by_place = self.scores.groupby("measure", sort=False)
-        parts = []
-        for key, part in groups:
-            for name, rows in by_place:
-                scored = rows.iloc[part.index].set_index(part.index)
-                parts.append((key, name, scored[scored["score"].notna()]))
-        samples = [scored["score"].to_numpy(dtype=float) for _, _, scored in parts]
+        about = self.summary[list(dict.fromkeys([*names, "readable"]))]
+        measures = self.scores["measure"].nunique()  # of each table in turn
+        about = about.loc[about.index.repeat(measures)].reset_index(drop=True)
+        rows = pd.concat([about, self.scores[list(_AVERAGED)]], axis=1)
+        groups = [*iter(rows.groupby(names, dropna=False))] if names else []
+        groups += [((_ALL,), rows)] * (len(names) <= 1)
+        parts = [
+            (key, measure, scored[scored["score"].notna()])
+            for key, group in groups
+            for measure, scored in group.groupby("measure", sort=False)
+        ]
+        samples = [scored["score"].to_numpy(dtype=float) for *_, scored in parts]
         intervals = mean_intervals(samples, Drawing(confidence, resamples, seed))
-        readable = self.summary["readable"].to_numpy(dtype=bool)
         means = []
-        for (_, name, scored), sample, interval in zip(parts, samples, intervals, strict=True):
-            unreadable = int((~readable[scored.index]).sum())
+        for (_, measure, scored), sample, interval in zip(parts, samples, intervals, strict=True):
+            unreadable = int((~scored["readable"].astype(bool)).sum())
             mean = float(sample.mean()) if len(sample) else None
             ends = (None if end is None else min(max(end, 0.0), 1.0) for end in interval[:2])
-            means.append((name, len(sample), unreadable, mean, *ends, _micro(scored)))
+            means.append((measure, len(sample), unreadable, mean, *ends, _micro(scored)))
         found = MEAN_COLUMNS.from_rows(means)
         for level, column in enumerate(names):
-            found.insert(level, column, [key[level] for key, _, _ in parts])
+            found.insert(level, column, [key[level] for key, *_ in parts])
         return found
+
+
+_AVERAGED = ("measure", "score", "recall", "true_size", "predicted_size")
 
 
 def _micro(scored: pd.DataFrame) -> float | None:
@@ -430,18 +429,16 @@ def score_document(
     note = "unreadable" if unreadable else ""
     rows: list[tuple[Any, ...]] = []
     asked, values = list(names), dict[str, Any]()
-    one, other = (true[0], predicted[0]) if is_pair else (EMPTY, EMPTY)
     if is_pair:
         with suppress(InputError):  # a box is missing: name by name
-            values = dict(zip(asked, compare_rows(one, other, asked, variant), strict=True))
+            compared = compare_rows(true[0], predicted[0], asked, variant)
+            values = dict(zip(asked, compared, strict=True))
     for name in asked:
-        sizes: tuple[int | None, int | None] = (None, None)
         is_grits = name.startswith("grits_")
-        if is_grits:
-            sizes = sum(table.size for table in true), sum(table.size for table in predicted)
+        sizes = [sum(table.size for table in side) if is_grits else None for side in sides]
         try:
             if is_pair:
-                row = values.get(name) or compare_rows(one, other, [name], variant)[0]
+                row = values.get(name) or compare_rows(true[0], predicted[0], [name], variant)[0]
             elif is_grits:
                 page = measured_page(name.removeprefix("grits_"), true, predicted, variant)
                 row = (*page.total.scores[:3], "")
@@ -462,22 +459,16 @@ def score_frames(
     about: pd.DataFrame, scored: Sequence[Scored]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Put all results into summary and scores."""
-    measures = [row[0] for row in scored[0].rows]
-    numbers = np.repeat(np.arange(len(scored)), len(measures))
-    ids = about.astype(object).where(about.notna(), None).iloc[numbers].reset_index(drop=True)
-    rows = [row for result in scored for row in result.rows]
-    scores = TABLE_SCORE_COLUMNS.from_rows(
-        (run, document, *row)
-        for run, document, row in zip(ids["run"], ids["document"], rows, strict=True)
-    )
-    others = about.drop(columns=["run", "document"]).iloc[numbers].reset_index(drop=True)
-    scores = pd.concat([scores.iloc[:, :2], others, scores.iloc[:, 2:]], axis=1)
+    each = about.loc[about.index.repeat(len(scored[0].rows))].reset_index(drop=True)
+    rows = (row for result in scored for row in result.rows)
+    ids = zip(each["run"], each["document"], rows, strict=True)
+    scores = TABLE_SCORE_COLUMNS.from_rows((run, document, *row) for run, document, row in ids)
     described = pd.DataFrame([result.about for result in scored], columns=list(_ABOUT))
     kinds = {"rows": "Int64", "columns": "Int64", "problem": "string"}
-    wide = scores["score"].to_numpy(dtype=object).reshape(len(scored), -1)
-    values = {name: pd.array(wide[:, n], dtype="Float64") for n, name in enumerate(measures)}
-    summary = pd.concat([about, described.astype(kinds), pd.DataFrame(values)], axis=1)
-    return summary, scores
+    by_measure = scores.groupby("measure", sort=False)["score"]
+    wide = pd.DataFrame({str(name): values.array for name, values in by_measure})
+    summary = pd.concat([about, described.astype(kinds), wide], axis=1)
+    return summary, pd.concat([each, scores.iloc[:, 2:]], axis=1)
 
 
 def position_rows(
