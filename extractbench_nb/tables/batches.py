@@ -349,39 +349,34 @@ def evaluate_tables(
 
 def _read_pairs(pairs: Any) -> tuple[pd.DataFrame, list[_Pair]]:
     """Return run, document and the user's columns, and the pairs."""
-    tables: list[Any]
     pairs = as_pandas(pairs)
-    if isinstance(pairs, pd.DataFrame):
-        for side in SIDES:
-            if side not in pairs.columns:
-                raise InputError(f"pairs: {no_column(side, pairs.columns)}")
-        about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
-        taken = [*_ABOUT, *TABLE_METRICS, *TABLE_SCORE_COLUMNS.names[2:]]
-        for name in about.columns.intersection(taken):
-            raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
-        names = list(map(str, about.get("document", pairs.index)))
-        tables = list(zip(pairs["true"], pairs["predicted"], strict=True))
-    else:
-        if isinstance(pairs, Mapping):
-            names, tables = list(map(str, pairs)), list(pairs.values())
-        elif isinstance(pairs, Iterable) and not isinstance(pairs, str | bytes):
-            tables = list(pairs)
-            names = [str(n) for n in range(len(tables))]
-        else:
-            raise InputError(
-                f"pairs is {type(pairs).__name__}; expected a list of (true, predicted), a dict "
-                "from name to such a pair, or a DataFrame with columns true and predicted"
-            )
-        for name, pair in zip(names, tables, strict=True):
+    if isinstance(pairs, Iterable) and not isinstance(pairs, pd.DataFrame | Mapping | str | bytes):
+        pairs = dict(enumerate(pairs))
+    if isinstance(pairs, Mapping):
+        for name, pair in pairs.items():
             if not isinstance(pair, tuple | list) or len(pair) != len(SIDES):
-                raise InputError(f"pairs, {name!r}: expected (true, predicted)")
-        about = pd.DataFrame(index=range(len(names)))
-    if not names:
+                raise InputError(f"pairs, {str(name)!r}: expected (true, predicted)")
+        sides = zip(SIDES, zip(*pairs.values(), strict=True), strict=bool(pairs))
+        given = {side: pd.Series(tables, [*pairs], dtype=object) for side, tables in sides}
+        pairs = pd.DataFrame(given, columns=[*SIDES])
+    if not isinstance(pairs, pd.DataFrame):
+        raise InputError(
+            f"pairs is {type(pairs).__name__}; expected a list of (true, predicted), a dict "
+            "from name to such a pair, or a DataFrame with columns true and predicted"
+        )
+    for side in SIDES:
+        if side not in pairs.columns:
+            raise InputError(f"pairs: {no_column(side, pairs.columns)}")
+    if pairs.empty:
         raise InputError("pairs is empty; expected at least one pair of tables")
+    about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
+    taken = [*_ABOUT, *TABLE_METRICS, *TABLE_SCORE_COLUMNS.names[2:]]
+    for name in about.columns.intersection(taken):
+        raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
+    names = list(map(str, about.get("document", pairs.index)))
     # iterators are needed again for the rows
     true, predicted = (
-        [list(pair[n]) if isinstance(pair[n], Iterator) else pair[n] for pair in tables]
-        for n in (0, 1)
+        [list(one) if isinstance(one, Iterator) else one for one in pairs[side]] for side in SIDES
     )
     return with_ids(about, names), list(zip(names, true, predicted, strict=True))
 

@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from extractbench_nb.core import REGISTRY, Evaluation, find_causes, resolve_union, total_cost
-from extractbench_nb.core.frames import ScoredResult
 from extractbench_nb.core.schema import MISSING, Node, Schema
 from extractbench_nb.core.values import PATH_STEP, json_type, member
 from extractbench_nb.errors import InputError, nearest
@@ -539,10 +538,10 @@ def scored_content(
 ) -> Record:
     """Collect the frames of a `ScoredResult`, or of a `TableComparison`, which is of one table."""
     now, meta, problem = datetime.now(), getattr(result, "meta", {}), None
-    is_result = isinstance(result, ScoredResult)
-    scores = summary_of(result) if is_result else result.summary.to_frame().T
+    of_one = hasattr(result, "cells")
+    scores = result.summary.to_frame().T if of_one else summary_of(result)
     if measure is not None:
-        known = [*result.scores["measure"].unique()] if is_result else [*scores.columns]
+        known = result.scores["measure"].unique().tolist()
         if measure not in known:
             raise InputError(f"measure={measure!r}; {nearest(str(measure), known)}")
         scores = scores.sort_values(measure, kind="stable", ignore_index=True)
@@ -551,7 +550,7 @@ def scored_content(
             losses = result.losses()
         except InputError as error:  # some rules count rows several times
             losses, problem = pd.DataFrame(), str(error)
-    rows = complete_rows(result.rows if is_result else result.cells)
+    rows = result.cells if of_one else complete_rows(result.rows)
     firsts = scores[[*getattr(type(result), "measures", ("pass_rate",))]]
     digest = _digest([rows["path"].tolist(), firsts.to_json()])
     named = {
@@ -564,7 +563,7 @@ def scored_content(
         "output_name": name or f"{now:%Y%m%d-%H%M}-{digest}",
         "timestamp": now.isoformat(),
         **{name: str(meta[name]) for name in ("profile", "judge", "variant") if name in meta},
-        "measures": list(dict.fromkeys([measure or firsts.columns[0], *firsts.columns])),
+        "measures": [*firsts.columns] if measure is None else [measure],
         "scores": scores,
         **({} if losses is None else {"losses": _by_side(losses), "losses_problem": problem}),
         **named,
@@ -586,7 +585,7 @@ def scored_sections(content: Record) -> list[tuple[str, str, pd.DataFrame]]:
         elif section in ("cells", "fields"):
             frame = frame[~frame["passed"].astype("boolean").fillna(value=False)]
         elif section == "scores":
-            names = tuple(dict.fromkeys([content["measures"][0], *names, *content["measures"]]))
+            names = tuple(dict.fromkeys([*content["measures"], *names]))
         return frame[[name for name in (*_IDS, *names) if name in frame.columns]]
 
     lost = "Points, 1 per cell; each is lost at the first stage where it could not be won."

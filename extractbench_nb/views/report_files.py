@@ -92,7 +92,7 @@ def write_report(
     name = folder.resolve().name or None
     if isinstance(result, Evaluation):
         files = evaluation_files(report_content(result, name))
-    elif isinstance(result, ScoredResult) or hasattr(result, "cells"):
+    elif isinstance(result, ScoredResult):
         files = _scored_files(result, scored_content(result, losses, name, measure))
     else:
         raise InputError(
