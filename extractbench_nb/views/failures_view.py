@@ -379,8 +379,8 @@ class FailureExplorer(model.Choice, View):
         is_whole = isinstance(scores, pd.DataFrame) and measure in set(scores.get("measure", ()))
         if is_whole and measure not in model.MEASURES:
             raise InputError(
-                f"measure is {measure!r}, a score of whole outputs, which compare_runs and "
-                f"regressions take; the cells here are of rows: {', '.join(model.MEASURES)}"
+                f"measure is {measure!r}; expected one of {', '.join(sorted(model.MEASURES))}, of "
+                "rows; compare_runs and regressions take scores of whole outputs"
             )
         if columns is None:  # the first that has several items
             sizes = {axis: found.size for axis, found in self._coded.axes.items()}
