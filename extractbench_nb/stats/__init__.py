@@ -10,9 +10,11 @@ from extractbench_nb.stats.agreements import agreement, judge_agreement, self_co
 from extractbench_nb.stats.agreements import kappas as kappas
 from extractbench_nb.stats.breakdowns import breakdown, difficulty
 from extractbench_nb.stats.breakdowns import chosen_rows as chosen_rows
+from extractbench_nb.stats.breakdowns import complete_rows as complete_rows
 from extractbench_nb.stats.breakdowns import gather as gather
 from extractbench_nb.stats.breakdowns import label as label
 from extractbench_nb.stats.breakdowns import refuse_two_profiles as refuse_two_profiles
+from extractbench_nb.stats.breakdowns import summary_of as summary_of
 from extractbench_nb.stats.calibrations import Calibration as Calibration
 from extractbench_nb.stats.calibrations import calibration
 from extractbench_nb.stats.compare import MEASURES as MEASURES

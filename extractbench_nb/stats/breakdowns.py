@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core import OUTCOMES, Evaluation
-from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
+from extractbench_nb.core.frames import TEXT, Column, FrameSpec, ScoredResult, as_pandas
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.mismatches import mismatch_kinds
 from extractbench_nb.support.pandas_helpers import refuse_missing
@@ -59,17 +59,45 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
         problem = source.inputs.problem
         row = {str(name): [value] for name, value in source.summary.items()}
         return pd.DataFrame(row | {"valid": [problem is None]}).infer_objects()
-    scores = getattr(source, "scores", None)
-    if part == "summary" and isinstance(scores, pd.DataFrame):
-        ids = ["run", "document"]
-        wide = scores.pivot_table("score", ids, "measure", dropna=False, sort=False)
-        return wide.rename_axis(columns=None).reset_index()
-    rows = getattr(source, "rows", None)
-    if part == "fields" and isinstance(rows, pd.DataFrame):
-        return rows
+    if part == "summary" and isinstance(source, ScoredResult):
+        return summary_of(source)
+    if part == "fields" and isinstance(source, ScoredResult):
+        return complete_rows(source.rows)
     raise InputError(
         f"{type(source).__name__} has no frame {part!r}; pass an Evaluation, the results of a "
         "batch, a DataFrame, a mapping from run to one of these, or a list of them"
+    )
+
+
+def summary_of(source: ScoredResult) -> pd.DataFrame:
+    """Return one row per run and document with a column per measure."""
+    if isinstance(source.summary, pd.DataFrame):
+        return source.summary
+    keys = list(_LEVELS)
+    scores = source.scores
+    wide = scores[keys].drop_duplicates(ignore_index=True)
+    for measure, rows in scores.groupby("measure", sort=False):
+        wide = wide.merge(rows[[*keys, "score"]].rename(columns={"score": measure}), "left", keys)
+    return wide
+
+
+def complete_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add the columns of `Evaluation.fields` that rows of a `ScoredResult` may lack."""
+    outcome = rows["outcome"]
+    lacks = {
+        "gold_state": ("hallucination", "both_absent"),
+        "predicted_state": ("omission", "both_absent"),
+    }
+    states = {n: np.where(outcome.isin(of), "missing", "present") for n, of in lacks.items()}
+    path = rows.get("path", rows.get("field", "$"))
+    absent = {"domain": None, "schema": None, "metric": None, "reasoning": None, "reason": ""}
+    given = {"path": path, "field": path, "counted": True, **absent, **states}
+    return rows.assign(
+        **{
+            name: cells if name == "counted" else pd.Series(cells, rows.index, dtype=TEXT)
+            for name, cells in given.items()
+            if name not in rows.columns
+        }
     )
 
 

@@ -1,14 +1,8 @@
-"""The gate: what a candidate lost against a baseline, as a batch (`regressions`) or one document.
-
-`regressions` compares two runs field by field and decides on their mean score. `GoldenCase` holds
-one document against its stored baseline; the pytest plugin and nothing else makes one.
-"""
+"""`regressions`: what a candidate lost against a baseline, row by row, and whether it got worse."""
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,27 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.core import Accepted, Evaluation, evaluate
-from extractbench_nb.core.frames import TEXT, Column, DescribedFrames, FrameSpec
-from extractbench_nb.core.values import canonical, read_document
+from extractbench_nb.core.frames import TEXT, Column, DescribedFrames, FrameSpec, ScoredResult
+from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs import (
-    Evaluations,
-    content_digest,
     first_difference,
     load_evaluations,
-    scoring_digest,
 )
-from extractbench_nb.stats.breakdowns import join_rows
+from extractbench_nb.stats.breakdowns import complete_rows, join_rows, summary_of
 from extractbench_nb.stats.compare import MEASURES, Comparison, compare_runs
 from extractbench_nb.stats.intervals import check_share, number, with_range
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.files import write_texts
-from extractbench_nb.support.model_json import readable_output
-from extractbench_nb.support.pandas_helpers import stacked
 from extractbench_nb.support.wording import (
     cut,
-    document_json,
     markdown_cell,
     one_line,
     plural,
@@ -58,7 +44,7 @@ DOCUMENT_VERDICTS = (
 _IDS = (
     Column("document", "string", "document id"),
     Column("domain", "string", "domain of the document, if known", nullable=True),
-    Column("schema", "string", "schema id, or the schema's title or hash"),
+    Column("schema", "string", "schema id, or the schema's title or hash", nullable=True),
 )
 
 REGRESSION_COLUMNS = FrameSpec(
@@ -99,8 +85,9 @@ DOCUMENT_COLUMNS = FrameSpec(
     ),
 )
 
-#: What fields and items have in common; document and schema are added to both.
-_COMMON = [n for n in REGRESSION_COLUMNS.names if n not in ("domain", "schema")]
+#: Verdicts on a document without a difference.
+_OPEN = ["only_baseline", "only_candidate", "unknown"]
+_WHY = ["outcome", "reason"]
 _RENAMED = {"predicted_was": "was", "predicted_is": "is", "reason_is": "reason"}
 
 SIDES = ("baseline", "candidate")
@@ -243,11 +230,11 @@ _MOST_CHARACTERS, _ROOM = 60_000, 100
 _MARKDOWN_HEAD = (
     "| document | field | was | is | gold | value was | value is |\n|---|---|---|---|---|---|---|\n"
 )
-_LONGEST = 80
+_LONGEST = 100
 
 
 def _listed(fields: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that regressed, without those of outputs that are not JSON any more."""
+    """Return the rows that regressed, without those of outputs that are not read any more."""
     is_listed = (fields["verdict"] == "regressed") & (fields["reason"] != "invalid_output").fillna(
         value=True
     )
@@ -291,12 +278,12 @@ def _markdown_cells(row: Mapping[Any, Any]) -> list[str]:
 
 
 def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
-    baseline: Evaluations | str | Path,
-    evs: Evaluations | str | Path,
+    baseline: ScoredResult | str | Path,
+    evs: ScoredResult | str | Path,
     *,
     run: str | None = None,
     baseline_run: str | None = None,
-    measure: str = "pass_rate",
+    measure: str | None = None,
     max_drop: float = 0.02,
     confidence: float = 0.95,
     resamples: int = 9999,
@@ -306,16 +293,19 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
 
     Parameters
     ----------
-    baseline, evs : Evaluations, str or pathlib.Path
-        Results of `evaluate_runs`, or the folder of saved ones. Both must be made with the same
-        schemas, gold, accepted alternatives, profile, judge and alignment.
+    baseline, evs : ScoredResult, str or pathlib.Path
+        Results of `evaluate_runs`, of ``tables.evaluate_tables`` or
+        ``construction.evaluate_tables``, or anything with `rows` and `scores`; or the folder of
+        saved ones. Both must be made with the same schemas, gold, accepted alternatives, profile,
+        judge, alignment and variant.
     run : str, optional
         The run of `evs` to compare; needed if it has several.
     baseline_run : str, optional
         The run of `baseline`. By default its only one, else the one with the name of the
         candidate's run.
     measure : str, optional
-        The score that decides: ``pass_rate``, ``overall_score`` or ``field_score``.
+        The score that decides, a measure of `scores`. By default ``pass_rate``, and of tables the
+        first of the ``measures`` that the results name.
     max_drop : float, optional
         The drop of its mean over documents that is accepted, 0 to 1.
     confidence : float, optional
@@ -371,26 +361,28 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     ['d2', '$.year', 'regressed', 2024, 2025]
     """
     check_share("max_drop", max_drop)
-    if measure not in MEASURES:
-        raise InputError(f"measure={measure!r}; {nearest(measure, MEASURES)}")
     sources = [_loaded(baseline, "baseline"), _loaded(evs, "evs")]
-    candidate = _chosen(sources[1], run, "run", "evs", None)
-    names = _chosen(sources[0], baseline_run, "baseline_run", "baseline", candidate), candidate
+    outputs = [with_names(summary_of(source)) for source in sources]
+    runs = [list(frame["run"].unique()) for frame in outputs]
+    candidate = _chosen(runs[1], run, "run", "evs", None)
+    names = _chosen(runs[0], baseline_run, "baseline_run", "baseline", candidate), candidate
     if sources[0] is sources[1] and names[0] == names[1]:
         raise InputError(
             f"baseline and evs are the same results, and both runs are {names[0]!r}: nothing is "
             "compared; name another one with baseline_run="
         )
+    measure = _measure(sources, measure)
     _refuse_other_settings(sources)
-    sides = [Side.of(*pair) for pair in zip(sources, names, strict=True)]
-    common = sorted(set(sides[0].summary.index) & set(sides[1].summary.index))
+    given = zip(sources, outputs, names, strict=True)
+    sides = [Side.of(*one, measure) for one in given]
+    common = sorted(set(sides[0].outputs.index) & set(sides[1].outputs.index))
     if not common:
         raise InputError("baseline and evs have no document in common")
-    joined = join(sides[0].fields, sides[1].fields, ["document", "path", "metric"], common)
+    joined = join(sides, common)
     _refuse_other_gold(joined)
     _refuse_other_inputs(sources, sides, common)
-    changes = node_changes(joined, sides, common)
-    documents = document_changes(sides, changes, measure)
+    changes = row_changes(joined, sides)
+    documents = document_changes(sides, changes)
     kept = documents.loc[documents["difference"].notna(), "document"].tolist()
     if not kept:
         raise InputError(
@@ -398,7 +390,8 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
             "counted node; evaluate_runs(..., resume=folder) asks it again"
         )
     tables = {
-        name: side.summary.loc[kept].reset_index() for name, side in zip(SIDES, sides, strict=True)
+        name: side.outputs.loc[kept].assign(**{measure: side.outputs["score"]}).reset_index()
+        for name, side in zip(SIDES, sides, strict=True)
     }
     comparison = compare_runs(
         tables,
@@ -440,20 +433,18 @@ def _fell(difference: Mapping[Any, Any] | pd.Series, max_drop: float) -> bool:
 # --- what is compared -------------------------------------------------------------------------
 
 
-def _loaded(source: object, name: str) -> Evaluations:
-    if isinstance(source, str | Path):
-        return load_evaluations(source)
-    if not isinstance(source, Evaluations):
+def _loaded(source: object, name: str) -> ScoredResult:
+    source = load_evaluations(source) if isinstance(source, str | Path) else source
+    if not isinstance(source, ScoredResult):
         raise InputError(
-            f"{name} is {type(source).__name__}; expected the results of evaluate_runs, or the "
-            "folder of saved ones"
+            f"{name} is {type(source).__name__}; expected the results of evaluate_runs or of "
+            "evaluate_tables, or the folder of saved ones"
         )
     return source
 
 
-def _chosen(source: Evaluations, run: str | None, option: str, side: str, like: str | None) -> str:
+def _chosen(names: list[str], run: str | None, option: str, side: str, like: str | None) -> str:
     """Return the run to compare."""
-    names = source.by_run["run"].tolist()
     if run is not None:
         if str(run) not in names:
             raise InputError(f"{option}={run!r} is not in {side}; {nearest(str(run), names)}")
@@ -464,33 +455,30 @@ def _chosen(source: Evaluations, run: str | None, option: str, side: str, like: 
     raise InputError(f"{side} has {len(names)} runs; choose one with {option}=: {listed}")
 
 
-def _refuse_other_inputs(sources: list[Evaluations], sides: list[Side], common: list[str]) -> None:
-    """Raise `InputError` that names a document with other alternatives or another schema."""
-    accepted = [source.meta.get("settings", {}).get("accepted", {}) for source in sources]
-    digests = [
-        [set(source.meta.get("schemas", {}).get(label, ())) for label in side.schemas(common)]
-        for source, side in zip(sources, sides, strict=True)
-    ]
-    for document, was, is_ in zip(common, *digests, strict=True):
-        old, new = (of_side.get(document) for of_side in accepted)
-        if old != new:
-            what = {True: "accepted alternatives", False: "no accepted alternatives"}
-            raise InputError(
-                f"the baseline was evaluated with {what[bool(old)]} for document {document!r}, the "
-                f"candidate with {'other ones' if old and new else 'some' if new else 'none'}; "
-                "evaluate one of them again, with the same accepted="
-            )
-        # a label may stand for several schemas, and one side for fewer documents
-        if was and is_ and not (was <= is_ or is_ <= was):
-            raise InputError(
-                f"document {document!r}: the baseline was evaluated with another schema; evaluate "
-                "one of them again"
-            )
+def _measure(sources: list[ScoredResult], asked: str | None) -> str:
+    """Return the measure that decides, which both sides have."""
+    if asked is None:
+        asked = str(getattr(type(sources[1]), "measures", MEASURES)[0])
+    known = [list(source.scores["measure"].unique()) for source in sources]
+    if lacking := [names for names in known if asked not in names]:
+        raise InputError(f"measure={asked!r}; {nearest(asked, lacking[0])}")
+    return asked
 
 
-def _refuse_other_settings(sources: list[Evaluations]) -> None:
+def _meta(source: Any) -> dict[str, Any]:
+    return dict(getattr(source, "meta", {}))
+
+
+def _settings(source: ScoredResult) -> dict[str, Any]:
+    """Return what the verdicts of a result depend on."""
+    meta = _meta(source)
+    plain = {name: meta[name] for name in ("profile", "judge", "variant") if name in meta}
+    return dict(meta.get("settings", plain))
+
+
+def _refuse_other_settings(sources: list[ScoredResult]) -> None:
     """Raise `InputError` that names the first setting in which the two differ."""
-    was, is_ = (dict(source.meta.get("settings", {})) for source in sources)
+    was, is_ = map(_settings, sources)
     codes = [settings.pop("metrics", None) or {} for settings in (was, is_)]
     for name in sorted(set(codes[0]) & set(codes[1])):
         if codes[0][name] != codes[1][name]:
@@ -509,6 +497,33 @@ def _refuse_other_settings(sources: list[Evaluations]) -> None:
             )
 
 
+def _refuse_other_inputs(sources: list[ScoredResult], sides: list[Side], common: list[str]) -> None:
+    """Raise `InputError` that names a document with other alternatives or another schema."""
+    accepted = [_settings(source).get("accepted", {}) for source in sources]
+    digests = [
+        [
+            set(_meta(source).get("schemas", {}).get(label, ()))
+            for label in side.outputs.loc[common, "schema"]
+        ]
+        for source, side in zip(sources, sides, strict=True)
+    ]
+    for document, was, is_ in zip(common, *digests, strict=True):
+        old, new = (of_side.get(document) for of_side in accepted)
+        if old != new:
+            what = {True: "accepted alternatives", False: "no accepted alternatives"}
+            raise InputError(
+                f"the baseline was evaluated with {what[bool(old)]} for document {document!r}, the "
+                f"candidate with {'other ones' if old and new else 'some' if new else 'none'}; "
+                "evaluate one of them again"
+            )
+        # a label may stand for several schemas, and one side for fewer documents
+        if was and is_ and not (was <= is_ or is_ <= was):
+            raise InputError(
+                f"document {document!r}: the baseline was evaluated with another schema; evaluate "
+                "one of them again"
+            )
+
+
 # --- words ------------------------------------------------------------------------------------
 
 
@@ -521,24 +536,20 @@ def _reason(
         f"{measure} {number(row['mean_a'])} -> {number(row['mean_b'])}: {change} ({percent} "
         f"interval), p {number(row['p_value'], 4)}, {plural(int(row['documents']), 'document')}. "
     )
+    said = [f"A drop by more than {max_drop:g} can be neither shown nor excluded."]
     if verdict == "fail":
+        have = f"{plural(lost, 'document')} of the baseline {'has' if lost == 1 else 'have'}"
+        said = [f"{have} no output in the candidate."] * bool(lost)
         fell = f"The drop is larger than {max_drop:g} and not explained by chance."
-        have = "has" if lost == 1 else "have"
-        absent = (
-            f"{plural(lost, 'document')} of the baseline {have} no output in the candidate."
-            if lost
-            else ""
-        )
-        reasons = (absent, fell if _fell(row, max_drop) else "")
-        return text + " ".join(filter(None, reasons))
-    if verdict == "pass":
+        said += [fell] * _fell(row, max_drop)
+    elif verdict == "pass":
+        said = [f"A drop by more than {max_drop:g} can be excluded."]
         if not row["a_higher"] and not row["b_higher"]:
-            return f"{text}No document has another score."
-        return f"{text}A drop by more than {max_drop:g} can be excluded."
-    return f"{text}A drop by more than {max_drop:g} can be neither shown nor excluded."
+            said = ["No document has another score."]
+    return text + " ".join(said)
 
 
-def _notes(documents: pd.DataFrame, sources: list[Evaluations], kept: int) -> Iterable[str]:
+def _notes(documents: pd.DataFrame, sources: list[ScoredResult], kept: int) -> Iterable[str]:
     by_verdict = documents.groupby("verdict")["document"].agg(list).to_dict()
     for verdict, text in (
         ("only_baseline", "of the baseline without output in the candidate"),
@@ -551,13 +562,13 @@ def _notes(documents: pd.DataFrame, sources: list[Evaluations], kept: int) -> It
     is_new = ~documents["valid_is"] & documents["valid_was"]
     broken = documents.loc[is_new.fillna(value=False), "document"].tolist()
     if broken:
-        yield f"{plural(len(broken), 'output')} not JSON any more, scored 0: {_first_names(broken)}"
+        yield f"{plural(len(broken), 'output')} unreadable now, scored 0: {_first_names(broken)}"
     if kept < _FEWEST:
         yield (
             f"{plural(kept, 'document')}: with fewer than {_FEWEST} no test can show a drop at a "
             "confidence of 0.95"
         )
-    versions = [source.meta["extractbench_nb"] for source in sources]
+    versions = [_meta(source).get("extractbench_nb") for source in sources]
     if versions[0] != versions[1]:
         yield f"evaluated with extractbench_nb {versions[0]} and {versions[1]}"
 
@@ -573,32 +584,84 @@ _FEWEST, _NAMED = 6, 5
 
 # --- what differs between two runs ------------------------------------------------------------
 
+_ROW = [
+    *("run", "document", "path", "field", "metric", "item", "inner", "counted", "gold_state"),
+    *("outcome", "score", "passed", "reason", "gold", "predicted"),
+]
+
 
 class Side(NamedTuple):
-    """The frames of one run; `summary` is indexed by document."""
+    """One run: its outputs, by document, with the `score` that decides, and its rows."""
 
-    summary: pd.DataFrame
-    fields: pd.DataFrame
-    matches: pd.DataFrame
-    arrays: pd.DataFrame
+    outputs: pd.DataFrame
+    rows: pd.DataFrame
 
     @classmethod
-    def of(cls, source: Evaluations, run: str) -> Side:
-        """Take the frames of one run of a batch."""
-        frames = (source.summary, source.fields, source.matches, source.arrays)
-        summary, *parts = (frame[(frame["run"] == run).to_numpy()] for frame in frames)
-        return cls(summary.set_index("document"), *parts)
+    def of(cls, source: ScoredResult, outputs: pd.DataFrame, run: str, measure: str) -> Side:
+        """Take one run of a result; `outputs` are those of all its runs."""
+        chosen = outputs[(outputs["run"] == run).to_numpy()].set_index("document")
+        if not chosen.index.is_unique:
+            twice = chosen.index[chosen.index.duplicated()][0]
+            raise InputError(f"run {run!r} has document {twice!r} twice; tell runs apart by `run`")
+        valid = chosen.get("valid", chosen.get("readable", True))
+        labels = {name: chosen.get(name) for name in ("domain", "schema")}
+        chosen = chosen.assign(valid=valid, **labels)
+        values = chosen[measure].astype("Float64")  # without an output that is read it is 0
+        chosen["score"] = values.where(chosen["valid"].to_numpy(dtype=bool), 0.0)
+        rows, items = with_names(complete_rows(source.rows)), _items(source)
+        rows = rows.assign(item=pd.Series(dtype=TEXT), inner=False)
+        if items is not None:
+            rows["inner"] = rows["field"].str.contains("[]", regex=False).astype(bool)
+            rows = pd.concat([rows[_ROW], with_names(items)[_ROW].astype(rows[_ROW].dtypes)])
+        return cls(chosen, rows.loc[(rows["run"] == run).to_numpy(), _ROW])
 
-    def schemas(self, documents: list[str]) -> list[str]:
-        """Return the labels of the documents' schemas."""
-        return list(self.summary.loc[documents, "schema"])
+
+def with_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Name runs and documents that have no name."""
+    ids = {name: frame[name].astype(TEXT).fillna("unnamed") for name in ("run", "document")}
+    return frame.assign(**ids)
 
 
-def join(a: pd.DataFrame, b: pd.DataFrame, keys: list[str], common: list[str]) -> pd.DataFrame:
-    """Join rows of both sides, the nth of equal keys with the nth; `side` tells who has a row."""
-    chosen = (rows[rows["document"].isin(common)].reset_index(drop=True) for rows in (a, b))
-    first, second = (rows.assign(at=np.arange(len(rows))) for rows in chosen)
-    joined = join_rows(first, second, keys, how="outer", suffixes=("_was", "_is"), indicator="side")
+def _items(source: Any) -> pd.DataFrame | None:
+    """Return items of arrays as rows: gold's by their index, spurious ones by their text."""
+    matches = getattr(source, "matches", None)
+    if matches is None or "gold_index" not in matches.columns:
+        return None
+    if "run" not in matches.columns:  # of one evaluation
+        matches = matches.assign(**source.scores.loc[0, ["run", "document"]])
+    fields = dict(zip(source.arrays["path"], source.arrays["field"], strict=True))
+    numbers, is_gold = matches["gold_index"], matches["gold_index"].notna()
+    missed = (matches["status"] == "missed").fillna(value=False)
+    spurious = matches["predicted"].where(~is_gold).map(canonical)
+    found: pd.DataFrame = matches.assign(
+        item=spurious.where(~is_gold, ""),
+        path=matches["path"].where(~is_gold, matches["path"] + "[" + numbers.astype(TEXT) + "]"),
+        field=[f"{fields[path]}[]" for path in matches["path"]],
+        outcome=matches["status"],
+        score=matches["similarity"],
+        passed=is_gold & ~missed,
+        counted=False,
+        inner=True,
+        gold_state="present",
+        **dict.fromkeys(("metric", "reason"), pd.NA),
+    )
+    return found
+
+
+def join(sides: list[Side], common: list[str]) -> pd.DataFrame:
+    """Join rows of both sides, the nth of equal keys with the nth; `side` tells who has a row.
+
+    Items are joined where both outputs are valid.
+    """
+    valid = [name for name in common if all(side.outputs.loc[name, "valid"] for side in sides)]
+    chosen: list[pd.DataFrame] = []
+    for rows in (side.rows for side in sides):
+        is_item, document = rows["item"].notna(), rows["document"]
+        kept = rows[document.isin(valid) | (document.isin(common) & ~is_item)]
+        chosen.append(kept.assign(at=np.arange(len(kept))))
+    keys = ["document", "path", "metric", "item"]
+    how: Any = {"how": "outer", "suffixes": ("_was", "_is"), "indicator": "side"}
+    joined = join_rows(chosen[0], chosen[1], keys, **how)
     joined["side"] = joined["side"].astype(str)
     return joined.sort_values(["document", "at_is", "at_was"], kind="stable", ignore_index=True)
 
@@ -609,8 +672,7 @@ def _refuse_other_gold(joined: pd.DataFrame) -> None:
     Items of arrays are left out: the row of their array has all of gold.
     """
     both, was, is_ = (joined["side"] == name for name in ("both", "left_only", "right_only"))
-    field = joined["field_is"].fillna(joined["field_was"])
-    outside = ~field.str.contains("[]", regex=False).astype(bool)
+    outside = ~joined["inner_is"].fillna(joined["inner_was"]).astype(bool)
     present = [(joined[f"gold_state_{side}"] == "present").fillna(value=False) for side in _TIMES]
     alone = joined[outside & ((was & present[0]) | (is_ & present[1]))]
     for row in alone.to_dict("records"):
@@ -635,376 +697,89 @@ def _refuse_other_gold(joined: pd.DataFrame) -> None:
 # --- changes ----------------------------------------------------------------------------------
 
 
-def node_changes(joined: pd.DataFrame, sides: list[Side], common: list[str]) -> pd.DataFrame:
-    """Build ``fields``: the changed fields, the items lost or found, and spurious items."""
-    evaluated = [name for name in common if all(side.summary.loc[name, "valid"] for side in sides)]
-    changes = stacked([_field_changes(joined), _item_changes(sides, evaluated)])
-    for name in ("domain", "schema"):
-        changes[name] = changes["document"].map(sides[1].summary[name])
-    scores = [changes[f"score_{side}"].astype("Float64").fillna(0.0) for side in _TIMES]
-    changes = changes.assign(
-        rank=changes["verdict"].map(CHANGES.index),
-        inner=~changes["counted"].astype(bool),
-        rise=(scores[1] - scores[0]).to_numpy(dtype=np.float64).round(12),
-    )
-    order = ["rank", "inner", "rise", "document"]
-    return REGRESSION_COLUMNS.from_records(
-        changes.sort_values(order, kind="stable", ignore_index=True)
-    )
+def row_changes(joined: pd.DataFrame, sides: list[Side]) -> pd.DataFrame:
+    """Build ``fields``: the rows that differ, with their verdicts.
 
-
-def _field_changes(joined: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that differ, with their verdicts.
-
-    A row that only one side has is a key or an item that it invented: such a row fails.
+    A counted row or a spurious item that only one side has is invented: such a row fails.
     """
+    was, is_ = (
+        joined.filter(regex=f"_{time}$").rename(columns=lambda name: name.rpartition("_")[0])
+        for time in _TIMES
+    )
     # an absent field of an item is counted only where it was invented
-    counted = pd.Series(False, index=joined.index)
-    for side in _TIMES:
-        counted |= joined[f"counted_{side}"].astype("boolean").fillna(value=False).astype(bool)
-    passed = [joined[f"passed_{side}"].astype("boolean") for side in _TIMES]
-    scores = [
-        joined[f"score_{side}"].astype("Float64").to_numpy(np.float64, na_value=np.nan)
-        for side in _TIMES
-    ]
-    known = [side.notna().to_numpy() for side in passed]
-    passes = [side.fillna(value=False).to_numpy(dtype=bool) for side in passed]
+    counted = was["counted"].eq(True) | is_["counted"].eq(True)
+    known = [side["passed"].notna().to_numpy() for side in (was, is_)]
+    passes = [side["passed"].eq(True).fillna(value=False).to_numpy(bool) for side in (was, is_)]
     has = [(joined["side"] != name).to_numpy() for name in ("right_only", "left_only")]
-    both = has[0] & has[1]
+    both, is_field = has[0] & has[1], joined["item"].isna().to_numpy()
     judged = both & known[0] & known[1]
-    other = pd.Series(False, index=joined.index)
-    for name in ("outcome", "reason"):
-        other |= (joined[f"{name}_was"] != joined[f"{name}_is"]).fillna(value=True).astype(bool)
-    alone = ~both & counted.to_numpy()
-    with np.errstate(invalid="ignore"):
-        rise = scores[1] - scores[0]
+    alone = ~both & (counted | joined["item"].fillna("").ne("")).to_numpy()
+    other = (was[_WHY].ne(is_[_WHY])).fillna(value=True).any(axis=1).to_numpy()
+    scores = [side["score"].astype("Float64") for side in (was, is_)]
+    rise = (scores[1] - scores[0]).to_numpy(np.float64, na_value=0.0)
+    full = (scores[1].fillna(0.0) - scores[0].fillna(0.0)).to_numpy(np.float64)
     cases = {
         "unknown": both & (known[0] != known[1]),
         "regressed": (judged & passes[0] & ~passes[1]) | (alone & has[1] & known[1] & ~passes[1]),
         "improved": (judged & ~passes[0] & passes[1]) | (alone & has[0] & known[0] & ~passes[0]),
-        "lower": judged & (rise < -SAME),
-        "higher": judged & (rise > SAME),
-        "other_failure": judged & ~passes[0] & ~passes[1] & other.to_numpy(),
+        "lower": judged & is_field & (rise < -SAME),
+        "higher": judged & is_field & (rise > SAME),
+        "other_failure": judged & is_field & ~passes[0] & ~passes[1] & other,
     }
-    verdict = np.select(list(cases.values()), list(cases), default="")
-    changed = joined.rename(columns=_RENAMED).assign(
-        field=joined["field_is"].fillna(joined["field_was"]),
-        gold=pd.Series(np.where(has[1], joined["gold_is"], joined["gold_was"]), dtype=object),
+    named = {name: joined["document"].map(sides[1].outputs[name]) for name in ("domain", "schema")}
+    changes = joined.rename(columns=_RENAMED).assign(
+        **named,
+        field=is_["field"].fillna(was["field"]),
+        gold=is_["gold"].where(has[1], was["gold"]),
         counted=counted,
-        verdict=verdict,
+        verdict=np.select(list(cases.values()), list(cases), default=""),
+        rise=full.round(12),
+        inner=~counted,
     )
-    return changed.loc[changed["verdict"] != "", _COMMON]
+    changes = changes[changes["verdict"] != ""]
+    ranked = changes.assign(rank=changes["verdict"].map(CHANGES.index))
+    order = ["rank", "inner", "rise", "document"]
+    return REGRESSION_COLUMNS.from_records(ranked.sort_values(order, kind="stable"))
 
 
-def _item_changes(sides: list[Side], evaluated: list[str]) -> pd.DataFrame:
-    """Return gold items that one side alone finds, and spurious items that one side alone has."""
-    gold, spurious = [], []
-    for side in sides:
-        is_gold = side.matches["gold_index"].notna().to_numpy(dtype=bool)
-        gold.append(side.matches[is_gold])
-        invented = side.matches[~is_gold]
-        texts = pd.array([canonical(item) for item in invented["predicted"]], dtype=TEXT)
-        spurious.append(invented.assign(text=texts))
-    items = join(gold[0], gold[1], ["document", "path", "gold_index"], evaluated)
-    missed = [(items[f"status_{side}"] == "missed").fillna(value=False) for side in _TIMES]
-    both = items["side"] == "both"
-    items = items.assign(verdict=np.where(missed[1], "regressed", "improved"))
-    items = items[(both & (missed[0] != missed[1])).to_numpy(dtype=bool)]
-    items = items.assign(
-        gold=items["gold_is"],
-        item=[f"{p}[{i}]" for p, i in zip(items["path"], items["gold_index"], strict=True)],
-    )
-    more = join(spurious[0], spurious[1], ["document", "path", "text"], evaluated)
-    more = more[(more["side"] != "both").to_numpy()]
-    verdicts = np.where(more["side"] == "right_only", "regressed", "improved")
-    more = more.assign(verdict=verdicts, gold=None, item=more["path"])
-    found = stacked([items, more])
-    arrays = pd.concat([side.arrays for side in sides])
-    fields = dict(zip(arrays["path"], arrays["field"], strict=True))
-    outcomes = {f"status_{side}": f"outcome_{side}" for side in _TIMES}
-    scores = {f"similarity_{side}": f"score_{side}" for side in _TIMES}
-    found = found.rename(columns={**_RENAMED, **outcomes, **scores}).assign(
-        path=found["item"],
-        field=[f"{fields[path]}[]" for path in found["path"]],
-        metric=None,
-        counted=False,
-        reason=None,
-    )
-    return found[_COMMON]
-
-
-def document_changes(sides: list[Side], changes: pd.DataFrame, measure: str) -> pd.DataFrame:
+def document_changes(sides: list[Side], changes: pd.DataFrame) -> pd.DataFrame:
     """Build ``by_document``; a document without all verdicts has no difference."""
-    rows = []
-    counts = changes[changes["counted"]].groupby(["document", "verdict"]).size().to_dict()
-    outputs = [side.summary.to_dict("index") for side in sides]
-    for document in dict.fromkeys([*outputs[0], *outputs[1]]):
-        found = [of_side.get(document) for of_side in outputs]
-        first = next(row for row in found if row is not None)
-        row = {name: first[name] for name in ("domain", "schema")} | {"document": document}
-        for time, output in zip(_TIMES, found, strict=True):
-            if output is not None:  # an output that is not JSON has a score of 0
-                row[time] = float(output[measure]) if output["valid"] else 0.0
-                row[f"valid_{time}"] = output["valid"]
-        row |= {name: counts.get((document, name), 0) for name in ("regressed", "improved")}
-        row["unknown"] = sum(int(output["judge_errors"]) for output in found if output is not None)
-        if None in found:
-            row["verdict"] = "only_candidate" if found[0] is None else "only_baseline"
-        elif row["unknown"]:
-            row["verdict"] = "unknown"
-        else:
-            row["difference"] = rise = row["is"] - row["was"]
-            verdict = "improved" if rise > 0 else "regressed"
-            row["verdict"] = "same" if abs(rise) <= SAME else verdict
-        rows.append(row)
-    rows.sort(key=lambda row: (DOCUMENT_VERDICTS.index(row["verdict"]), row.get("difference", 0)))
-    return DOCUMENT_COLUMNS.from_records(rows)
-
-
-# --- golden cases -----------------------------------------------------------------------------
-
-GOLD, SCHEMA, BASELINE = "gold.json", "schema.json", "baseline.json"
-_FORMAT = 1
-_UPDATE = "run pytest --update-baseline"
-_MOST, _LONGEST = 20, 100
-
-
-class GoldenError(AssertionError):
-    """An output is worse than the baseline of its golden case, or there is no baseline."""
-
-
-_GOOD = ("correct", "both_absent")
-#: Columns of ``fields`` that a baseline keeps.
-_KEPT = ["path", "metric", "outcome", "score", "predicted"]
-_Row = dict[str, Any]
-
-
-@dataclass(frozen=True, repr=False)
-class GoldenCase:
-    """A golden case: a folder with gold, a schema and the stored baseline.
-
-    The pytest fixture ``golden`` gives one by name.
-
-    Attributes
-    ----------
-    name : str
-        Its path in the folder of cases.
-    folder : pathlib.Path
-        Where ``gold.json`` and ``baseline.json`` are, and whatever else the case needs.
-    root : pathlib.Path
-        The folder of all cases. A case without ``schema.json`` has that of the nearest folder
-        above it, up to here.
-    update : bool
-        Whether `check` writes a new baseline.
-    record : callable
-        Takes the names and values of what is recorded in a JUnit report.
-    """
-
-    name: str
-    folder: Path
-    root: Path
-    update: bool = False
-    record: Callable[[str, object], None] = lambda _name, _value: None
-
-    @property
-    def schema(self) -> Any:
-        """The JSON Schema of the case."""
-        __tracebackhide__ = True
-        above = (self.folder, *self.folder.parents)
-        for folder in above[: above.index(self.root) + 1]:
-            if (folder / SCHEMA).is_file():
-                return _read(folder / SCHEMA, "schema")
-        raise InputError(
-            f"golden case {self.name!r} has no {SCHEMA}, neither in {str(self.folder)!r} nor above "
-            f"it up to {str(self.root)!r}"
-        )
-
-    @property
-    def gold(self) -> Any:
-        """The correct output."""
-        __tracebackhide__ = True
-        return _read(self.folder / GOLD, "gold")
-
-    def check(
-        self,
-        output: Any,
-        *,
-        profile: Any = "strict",
-        judge: Any = "offline",
-        alignment: Any = "optimal",
-        metrics: Any = None,
-        accepted: Any = None,
-    ) -> Evaluation:
-        """Evaluate an output, and raise if a counted field is worse than in the baseline.
-
-        Parameters
-        ----------
-        output : object
-            The model's output: a value, a ``pathlib.Path`` (a file) or text, from which a code
-            fence is removed, as `as_scorer` takes it.
-        profile, judge, alignment, metrics, accepted : object, optional
-            See `evaluate`; the same as when the baseline was written. ``strict``, the default,
-            counts every value inside arrays, and what the output invents.
-
-        Returns
-        -------
-        Evaluation
-            The result; nothing in it is worse than in the baseline.
-
-        Raises
-        ------
-        GoldenError
-            A field got worse: it passed, or had a higher score. Or a judge gave no verdict, or
-            there is no baseline, or it was made with other gold, another schema or other settings.
-        InputError
-            A file of the case cannot be read.
-        """
-        __tracebackhide__ = True
-        accepted = Accepted.read(accepted)
-        ev = evaluate(
-            self.schema,
-            self.gold,
-            readable_output(output),
-            profile=profile,
-            judge=judge,
-            alignment=alignment,
-            metrics=metrics,
-            accepted=accepted,
-        )
-        about = self._about(ev, metrics, accepted)
-        for name in MEASURES:
-            self.record(f"{self.name}.{name}", round(float(ev.summary[name]), 6))
-        if self.update:
-            self._write(ev, about)
-            return ev
-        stored = self._stored(about)
-        problems, improved = [], False
-        for row in _rows(ev):
-            same = stored[row["path"], row["metric"]]
-            before = same.pop(0) if same else None  # passed with a score of 1
-            score, best = row["score"], 1.0 if before is None else before["score"]
-            was_good = before is None or before["outcome"] in _GOOD
-            is_lost = was_good and row["outcome"] not in _GOOD  # may have the same score
-            if score is None or score < best - SAME or is_lost:
-                problems.append((before, row))
-            improved |= score is not None and score > best + SAME
-        self.record(f"{self.name}.regressed", len(problems))
-        if problems:
-            raise GoldenError(self._message(ev, problems))
-        if improved or any(stored.values()):
-            self.record("golden_improved", self.name)
-        return ev
-
-    def __repr__(self) -> str:
-        """Write the name; failures of tests show it."""
-        return f"GoldenCase({self.name!r})"
-
-    def _about(self, ev: Evaluation, metrics: Any, accepted: Any) -> dict[str, Any]:
-        """Return what has to be equal for two results to be comparable."""
-        settings = {name: str(ev.meta[name]) for name in ("profile", "judge", "alignment")}
-        gold = content_digest(self.gold)
-        about = {"schema": scoring_digest(self.schema), "gold": gold, **settings}
-        if metrics:  # `parse_schema` keeps them in the document
-            about["metrics"] = scoring_digest(ev.inputs.schema.document)
-        if accepted:
-            about["accepted"] = content_digest([[one.path, one.value] for one in accepted])
-        return about
-
-    def _write(self, ev: Evaluation, about: dict[str, Any]) -> None:
-        __tracebackhide__ = True
-        if ev.inputs.problem is not None:
-            problem = f"not JSON, so it is no baseline: {one_line(ev.inputs.problem, 200)}"
-            raise GoldenError(f"golden case {self.name!r}: the output is {problem}")
-        rows = [row for row in _rows(ev) if row["score"] != 1 or row["outcome"] not in _GOOD]
-        if any(row["score"] is None for row in rows):
-            raise GoldenError(
-                f"golden case {self.name!r}: a judge gave no verdict; a baseline needs all of them"
-            )
-        for row in rows:  # arrays are too long
-            is_array = isinstance(row["predicted"], list)
-            row["predicted"] = None if is_array else document_json(row["predicted"])
-        content = {
-            "format": _FORMAT,
-            **about,
-            "scores": {name: round(float(ev.summary[name]), 6) for name in MEASURES},
-            "fields": rows,  # all other counted fields pass with a score of 1
+    names = pd.Index(dict.fromkeys([*sides[0].outputs.index, *sides[1].outputs.index]))
+    was, is_ = (side.outputs.reindex(names) for side in sides)
+    has = [names.isin(side.outputs.index) for side in sides]
+    unknown = sum(_unknown(side.rows).reindex(names, fill_value=0) for side in sides)
+    gap = (is_["score"] - was["score"]).astype(float)
+    verdict = np.select(
+        [~has[0], ~has[1], (unknown > 0) | gap.isna(), gap.abs() <= SAME, gap > 0],
+        ["only_candidate", "only_baseline", "unknown", "same", "improved"],
+        default="regressed",
+    )
+    counted = changes[changes["counted"]]
+    counts = {
+        name: counted.loc[counted["verdict"] == name, "document"].value_counts()
+        for name in ("regressed", "improved")
+    }
+    found = pd.DataFrame(
+        {
+            **{name: was[name].where(has[0], is_[name]) for name in ("domain", "schema")},
+            **{
+                f"valid_{time}": side["valid"]
+                for time, side in zip(_TIMES, (was, is_), strict=True)
+            },
+            **{name: of.reindex(names, fill_value=0) for name, of in counts.items()},
+            "document": names,
+            "verdict": verdict,
+            "was": was["score"],
+            "is": is_["score"],
+            "difference": gap.where(~np.isin(verdict, _OPEN)),
+            "unknown": unknown,
+            "rank": [DOCUMENT_VERDICTS.index(name) for name in verdict],
         }
-        text = json.dumps(content, indent=1, ensure_ascii=True) + "\n"
-        write_texts({self.folder / BASELINE: text})
-        self.record("golden_updated", self.name)
-
-    def _stored(self, about: dict[str, Any]) -> dict[tuple[str, str], list[_Row]]:
-        """Read the rows of the baseline, and refuse one that was made from other inputs."""
-        __tracebackhide__ = True
-        path = self.folder / BASELINE
-        if not path.is_file():
-            raise GoldenError(f"golden case {self.name!r} has no {BASELINE}; {_UPDATE}")
-        stored = _read(path, "baseline")
-        if not isinstance(stored, dict) or stored.get("format") != _FORMAT:
-            raise InputError(f"{str(path)!r} is not a baseline of this version; {_UPDATE}")
-        for name in (*about, "metrics", "accepted"):
-            if stored.get(name) != about.get(name):
-                other = f"{name} {stored.get(name)!r}, not with {about.get(name)!r}"
-                if name in ("gold", "schema"):
-                    other = f"another {name}.json"
-                elif name in ("metrics", "accepted"):
-                    other = f"other {name}="
-                raise GoldenError(
-                    f"golden case {self.name!r}: the baseline was made with {other}; {_UPDATE}"
-                )
-        rows = defaultdict(list)
-        try:
-            for row in stored["fields"]:
-                known = {name: row[name] for name in _KEPT} | {"score": float(row["score"])}
-                rows[known["path"], known["metric"]].append(known)
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"{str(path)!r} is damaged; {_UPDATE}") from None
-        return rows
-
-    def _message(self, ev: Evaluation, problems: list[tuple[_Row | None, _Row]]) -> str:
-        """Name the fields that got worse, with gold, the stored value and the new one."""
-        unknown = sum(row["score"] is None for _, row in problems)
-        counts = [f"{plural(len(problems) - unknown, 'field')} worse than the baseline"]
-        counts += [f"{plural(unknown, 'field')} without a verdict"] * bool(unknown)
-        lines = [f"golden case {self.name!r}: {', '.join(counts)}"]
-        if ev.inputs.problem is not None:
-            lines.append(f"  the output is not JSON: {one_line(ev.inputs.problem, 200)}")
-        gold = dict(zip(ev.fields["path"], ev.fields["gold"], strict=True))
-        for before, row in problems[:_MOST]:
-            new = row["outcome"] == "hallucination"  # where gold has nothing
-            was = _verdict(before) if before is not None else "absent" if new else "correct 1"
-            lines.append(f"  {one_line(row['path'], _LONGEST)}: was {was}, is {_verdict(row)}")
-            values = {"gold": gold[row["path"]], "is": row["predicted"]}
-            if before is not None:
-                values["was"] = before["predicted"]
-            lines.extend(f"    {name:<4} {_text(value)}" for name, value in values.items())
-        if len(problems) > _MOST:
-            lines.append(f"  ... {len(problems) - _MOST} more")
-        return "\n".join([*lines, f"If this is intended: {_UPDATE}"])
+    )
+    return DOCUMENT_COLUMNS.from_records(found.sort_values(["rank", "difference"], kind="stable"))
 
 
-def _verdict(row: _Row) -> str:
-    """Write outcome and score of a row."""
-    return row["outcome"] if row["score"] is None else f"{row['outcome']} {row['score']:.3g}"
-
-
-def _read(path: Path, what: str) -> Any:
-    """Read a file of a case; in an error pytest shows the test, and not this package."""
-    __tracebackhide__ = True
-    try:
-        return read_document(path, what)
-    except InputError as error:
-        raise error.with_traceback(None) from None
-
-
-def _rows(ev: Evaluation) -> list[_Row]:
-    fields = ev.fields
-    rows: Any = fields.loc[fields["counted"], _KEPT].to_dict("records")
-    return [row | {"score": None if pd.isna(row["score"]) else row["score"]} for row in rows]
-
-
-def _text(value: Any) -> str:
-    try:
-        return one_line(canonical(value), _LONGEST)
-    except RecursionError:
-        return "... nested too deep"
+def _unknown(rows: pd.DataFrame) -> pd.Series:
+    """Count the counted nodes of each document that have no verdict."""
+    nodes = rows[rows["counted"].to_numpy(bool) & rows["passed"].isna().to_numpy()]
+    return nodes.drop_duplicates(["document", "path"])["document"].value_counts()

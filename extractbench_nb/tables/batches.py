@@ -30,11 +30,7 @@ from extractbench_nb.tables.grid_similarity import (
 )
 from extractbench_nb.tables.grits_result import NEARLY, SIDES, kind_of
 from extractbench_nb.tables.quality import is_complex
-from extractbench_nb.tables.reading import (
-    keys_of,
-    objects_of,
-    read_records,
-)
+from extractbench_nb.tables.reading import keys_of, objects_of, read_records
 from extractbench_nb.tables.table_metrics import TABLE_METRICS, compare_rows, usual_metrics
 
 #: The name of a pair, and its tables, or lists of tables, which are not read yet.
@@ -111,8 +107,10 @@ TABLE_ROW_COLUMNS = FrameSpec(
     (
         *ROW_COLUMNS.columns[:2],
         Column("table", "Int64", "number of the true table; NA if there is none", "0 and up", True),
+        Column("path", "string", "gold's table, row, column: `$[0][2][1]`; `$[+0]` is predicted"),
         Column("field", "string", "texts of the column's header, or column and its number"),
-        Column("kind", "string", "part of the table", "header, projected, or empty"),
+        Column("metric", "string", "what aligns and scores: grits_con"),
+        Column("part", "string", "part of the table", "header, projected, or empty"),
         Column("row", "Int64", "row in the true table", "0 and up", True),
         Column("column", "Int64", "column in the true table", "0 and up", True),
         Column("predicted_row", "Int64", "row in the predicted table", "0 and up", True),
@@ -191,6 +189,11 @@ class TableScores:
             for row in position_rows(*sides, self.variant)
         )
 
+    @property
+    def meta(self) -> dict[str, str]:
+        """The settings on which scores depend."""
+        return {"variant": self.variant}
+
     def __repr__(self) -> str:
         """Return the means of all tables."""
         means = self.means([])
@@ -245,29 +248,32 @@ class TableScores:
         for name in names:
             if name not in self.summary.columns:
                 raise InputError(f"by: {no_column(str(name), self.summary.columns)}")
-        # pandas 2 cannot tell how many groups there are if one is without a name
-        groups = [*iter(self.summary.groupby(names, sort=True, dropna=False))] if names else []
-        if len(names) <= 1:
-            groups.append(((_ALL,), self.summary))
-        by_place = self.scores.groupby("measure", sort=False)
-        parts = []
-        for key, part in groups:
-            for name, rows in by_place:
-                scored = rows.iloc[part.index].set_index(part.index)
-                parts.append((key, name, scored[scored["score"].notna()]))
-        samples = [scored["score"].to_numpy(dtype=float) for _, _, scored in parts]
+        about = self.summary[list(dict.fromkeys([*names, "readable"]))]
+        measures = self.scores["measure"].nunique()  # of each table in turn
+        about = about.loc[about.index.repeat(measures)].reset_index(drop=True)
+        rows = pd.concat([about, self.scores[list(_AVERAGED)]], axis=1)
+        groups = [*iter(rows.groupby(names, dropna=False))] if names else []
+        groups += [((_ALL,), rows)] * (len(names) <= 1)
+        parts = [
+            (key, measure, scored[scored["score"].notna()])
+            for key, group in groups
+            for measure, scored in group.groupby("measure", sort=False)
+        ]
+        samples = [scored["score"].to_numpy(dtype=float) for *_, scored in parts]
         intervals = mean_intervals(samples, Drawing(confidence, resamples, seed))
-        readable = self.summary["readable"].to_numpy(dtype=bool)
         means = []
-        for (_, name, scored), sample, interval in zip(parts, samples, intervals, strict=True):
-            unreadable = int((~readable[scored.index]).sum())
+        for (_, measure, scored), sample, interval in zip(parts, samples, intervals, strict=True):
+            unreadable = int((~scored["readable"].astype(bool)).sum())
             mean = float(sample.mean()) if len(sample) else None
             ends = (None if end is None else min(max(end, 0.0), 1.0) for end in interval[:2])
-            means.append((name, len(sample), unreadable, mean, *ends, _micro(scored)))
+            means.append((measure, len(sample), unreadable, mean, *ends, _micro(scored)))
         found = MEAN_COLUMNS.from_rows(means)
         for level, column in enumerate(names):
-            found.insert(level, column, [key[level] for key, _, _ in parts])
+            found.insert(level, column, [key[level] for key, *_ in parts])
         return found
+
+
+_AVERAGED = ("measure", "score", "recall", "true_size", "predicted_size")
 
 
 def _micro(scored: pd.DataFrame) -> float | None:
@@ -343,39 +349,34 @@ def evaluate_tables(
 
 def _read_pairs(pairs: Any) -> tuple[pd.DataFrame, list[_Pair]]:
     """Return run, document and the user's columns, and the pairs."""
-    tables: list[Any]
     pairs = as_pandas(pairs)
-    if isinstance(pairs, pd.DataFrame):
-        for side in SIDES:
-            if side not in pairs.columns:
-                raise InputError(f"pairs: {no_column(side, pairs.columns)}")
-        about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
-        taken = [*_ABOUT, *TABLE_METRICS, *TABLE_SCORE_COLUMNS.names[2:]]
-        for name in about.columns.intersection(taken):
-            raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
-        names = list(map(str, about.get("document", pairs.index)))
-        tables = list(zip(pairs["true"], pairs["predicted"], strict=True))
-    else:
-        if isinstance(pairs, Mapping):
-            names, tables = list(map(str, pairs)), list(pairs.values())
-        elif isinstance(pairs, Iterable) and not isinstance(pairs, str | bytes):
-            tables = list(pairs)
-            names = [str(n) for n in range(len(tables))]
-        else:
-            raise InputError(
-                f"pairs is {type(pairs).__name__}; expected a list of (true, predicted), a dict "
-                "from name to such a pair, or a DataFrame with columns true and predicted"
-            )
-        for name, pair in zip(names, tables, strict=True):
+    if isinstance(pairs, Iterable) and not isinstance(pairs, pd.DataFrame | Mapping | str | bytes):
+        pairs = dict(enumerate(pairs))
+    if isinstance(pairs, Mapping):
+        for name, pair in pairs.items():
             if not isinstance(pair, tuple | list) or len(pair) != len(SIDES):
-                raise InputError(f"pairs, {name!r}: expected (true, predicted)")
-        about = pd.DataFrame(index=range(len(names)))
-    if not names:
+                raise InputError(f"pairs, {str(name)!r}: expected (true, predicted)")
+        sides = zip(SIDES, zip(*pairs.values(), strict=True), strict=bool(pairs))
+        given = {side: pd.Series(tables, [*pairs], dtype=object) for side, tables in sides}
+        pairs = pd.DataFrame(given, columns=[*SIDES])
+    if not isinstance(pairs, pd.DataFrame):
+        raise InputError(
+            f"pairs is {type(pairs).__name__}; expected a list of (true, predicted), a dict "
+            "from name to such a pair, or a DataFrame with columns true and predicted"
+        )
+    for side in SIDES:
+        if side not in pairs.columns:
+            raise InputError(f"pairs: {no_column(side, pairs.columns)}")
+    if pairs.empty:
         raise InputError("pairs is empty; expected at least one pair of tables")
+    about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
+    taken = [*_ABOUT, *TABLE_METRICS, *TABLE_SCORE_COLUMNS.names[2:]]
+    for name in about.columns.intersection(taken):
+        raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
+    names = list(map(str, about.get("document", pairs.index)))
     # iterators are needed again for the rows
     true, predicted = (
-        [list(pair[n]) if isinstance(pair[n], Iterator) else pair[n] for pair in tables]
-        for n in (0, 1)
+        [list(one) if isinstance(one, Iterator) else one for one in pairs[side]] for side in SIDES
     )
     return with_ids(about, names), list(zip(names, true, predicted, strict=True))
 
@@ -423,18 +424,16 @@ def score_document(
     note = "unreadable" if unreadable else ""
     rows: list[tuple[Any, ...]] = []
     asked, values = list(names), dict[str, Any]()
-    one, other = (true[0], predicted[0]) if is_pair else (EMPTY, EMPTY)
     if is_pair:
         with suppress(InputError):  # a box is missing: name by name
-            values = dict(zip(asked, compare_rows(one, other, asked, variant), strict=True))
+            compared = compare_rows(true[0], predicted[0], asked, variant)
+            values = dict(zip(asked, compared, strict=True))
     for name in asked:
-        sizes: tuple[int | None, int | None] = (None, None)
         is_grits = name.startswith("grits_")
-        if is_grits:
-            sizes = sum(table.size for table in true), sum(table.size for table in predicted)
+        sizes = [sum(table.size for table in side) if is_grits else None for side in sides]
         try:
             if is_pair:
-                row = values.get(name) or compare_rows(one, other, [name], variant)[0]
+                row = values.get(name) or compare_rows(true[0], predicted[0], [name], variant)[0]
             elif is_grits:
                 page = measured_page(name.removeprefix("grits_"), true, predicted, variant)
                 row = (*page.total.scores[:3], "")
@@ -455,22 +454,16 @@ def score_frames(
     about: pd.DataFrame, scored: Sequence[Scored]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Put all results into summary and scores."""
-    measures = [row[0] for row in scored[0].rows]
-    numbers = np.repeat(np.arange(len(scored)), len(measures))
-    ids = about.astype(object).where(about.notna(), None).iloc[numbers].reset_index(drop=True)
-    rows = [row for result in scored for row in result.rows]
-    scores = TABLE_SCORE_COLUMNS.from_rows(
-        (run, document, *row)
-        for run, document, row in zip(ids["run"], ids["document"], rows, strict=True)
-    )
-    others = about.drop(columns=["run", "document"]).iloc[numbers].reset_index(drop=True)
-    scores = pd.concat([scores.iloc[:, :2], others, scores.iloc[:, 2:]], axis=1)
+    each = about.loc[about.index.repeat(len(scored[0].rows))].reset_index(drop=True)
+    rows = (row for result in scored for row in result.rows)
+    ids = zip(each["run"], each["document"], rows, strict=True)
+    scores = TABLE_SCORE_COLUMNS.from_rows((run, document, *row) for run, document, row in ids)
     described = pd.DataFrame([result.about for result in scored], columns=list(_ABOUT))
     kinds = {"rows": "Int64", "columns": "Int64", "problem": "string"}
-    wide = scores["score"].to_numpy(dtype=object).reshape(len(scored), -1)
-    values = {name: pd.array(wide[:, n], dtype="Float64") for n, name in enumerate(measures)}
-    summary = pd.concat([about, described.astype(kinds), pd.DataFrame(values)], axis=1)
-    return summary, scores
+    by_measure = scores.groupby("measure", sort=False)["score"]
+    wide = pd.DataFrame({str(name): values.array for name, values in by_measure})
+    summary = pd.concat([about, described.astype(kinds), wide], axis=1)
+    return summary, pd.concat([each, scores.iloc[:, 2:]], axis=1)
 
 
 def position_rows(
@@ -487,10 +480,8 @@ def position_rows(
         )
         names, grid = _column_names(tables[0]), tables[1].grid
         for (r, c), number in np.ndenumerate(tables[0].grid):
-            cell, at = (
-                tables[0].cells[number],
-                (n, names[c], kind_of(tables[0].cells[number]), r, c),
-            )
+            cell = tables[0].cells[number]
+            at = (n, f"$[{n}][{r}][{c}]", names[c], "grits_con", kind_of(cell), r, c)
             if found is None or r not in down or c not in across:
                 missing = (None, None, "omission", 0.0, False, cell.text, None)
                 yield *at, *missing, "no_partner", "present", True
@@ -506,7 +497,8 @@ def position_rows(
         for (r, c), number in np.ndenumerate(grid):
             if r not in partners[0] or c not in partners[1]:
                 cell = tables[1].cells[number]
-                extra = (None, names[c], kind_of(cell), None, None, r, c)
+                path = f"$[+{m}][{r}][{c}]"
+                extra = (None, path, names[c], "grits_con", kind_of(cell), None, None, r, c)
                 wrong = ("hallucination", 0.0, False, None, cell.text)
                 yield *extra, *wrong, "no_partner", "missing", True
 

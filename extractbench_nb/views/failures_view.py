@@ -375,6 +375,13 @@ class FailureExplorer(model.Choice, View):
         annotations: Annotations | str | Path | None = None,
     ) -> None:
         self._coded = model.Coded(source)
+        scores = getattr(source, "scores", None)
+        is_whole = isinstance(scores, pd.DataFrame) and measure in set(scores.get("measure", ()))
+        if is_whole and measure not in model.MEASURES:
+            raise InputError(
+                f"measure is {measure!r}; expected one of {', '.join(sorted(model.MEASURES))}, of "
+                "rows; compare_runs and regressions take scores of whole outputs"
+            )
         if columns is None:  # the first that has several items
             sizes = {axis: found.size for axis, found in self._coded.axes.items()}
             sparse = self._coded.is_sparse() and sizes["run"] > 1
@@ -395,7 +402,8 @@ class FailureExplorer(model.Choice, View):
         is_frame = isinstance(self._coded.source, pd.DataFrame)
         called = checked_name(name or ("fields" if is_frame else "evs"))
         self._source_name = called
-        self._frame_name = called if is_frame else f"{called}.fields"
+        part = "rows" if hasattr(source, "rows") and not hasattr(source, "fields") else "fields"
+        self._frame_name = called if is_frame else f"{called}.{part}"
         if self._coded.versions:
             self._frame_name = (
                 f"pd.concat([e.fields.assign(version=v) for v, e in {called}.items()], "
@@ -1052,7 +1060,9 @@ class FailureExplorer(model.Choice, View):
 
     @property
     def _can_open(self) -> bool:
-        return not isinstance(self._coded.source, pd.DataFrame)
+        source = self._coded.source
+        several = isinstance(source, Mapping | list | tuple | Evaluation)
+        return several or hasattr(source, "evaluation") or hasattr(source, "comparison")
 
     def _link(self, content: Node | str, kind: str, at: int, title: str) -> Node | None:
         """Make what opens another view; without evaluations, it is only a text."""

@@ -19,8 +19,9 @@ import pandas as pd
 from extractbench_nb.core import REGISTRY, Evaluation, find_causes, resolve_union, total_cost
 from extractbench_nb.core.schema import MISSING, Node, Schema
 from extractbench_nb.core.values import PATH_STEP, json_type, member
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges import document_hash
+from extractbench_nb.stats import complete_rows, summary_of
 from extractbench_nb.support.wording import document_json, plural
 
 Record: TypeAlias = dict[str, Any]
@@ -516,68 +517,92 @@ def _required_missing(root: Node, gold: Any, extracted: Any) -> Iterator[str]:
                 yield key_path
 
 
-# --- built tables -----------------------------------------------------------------------------
+# --- any scored result --------------------------------------------------------------------------
 
 _IDS = ("run", "document")
 #: The columns that are shown of each frame, where it has them.
 _SHOWN = {
-    "Scores": (
+    "scores": (
         *("outcome", "failure_mode", "cell_f1", "cell_precision", "cell_recall", "row_f1"),
         *("column_recall", "quality"),
     ),
-    "Columns": ("column", "predicted_column", "role", "status", "rule", "score"),
-    "Rows": ("gold_row", "predicted_row", "status", "rule", "score", "gold_key", "predicted_key"),
-    "Cells": ("path", "outcome", "reason", "gold", "predicted", "score"),
-    "Warnings": ("kind", "message"),
+    "columns": ("column", "predicted_column", "role", "status", "rule", "score"),
+    "rows": ("gold_row", "predicted_row", "status", "rule", "score", "gold_key", "predicted_key"),
+    "cells": ("path", "outcome", "reason", "gold", "predicted", "score"),
+    "warnings": ("kind", "message"),
 }
 
 
-def tables_content(tables: Any, losses: pd.DataFrame | None = None, name: str | None = None) -> Any:
-    """Collect the frames of a `TableComparison` or of `TableEvaluations`."""
-    summary, meta, now, problem = tables.summary, tables.meta, datetime.now(), None
-    scores = summary if isinstance(summary, pd.DataFrame) else summary.to_frame().T
-    if losses is None:
+def scored_content(
+    result: Any, losses: pd.DataFrame | None = None, name: str | None = None, measure: Any = None
+) -> Record:
+    """Collect the frames of a `ScoredResult`, or of a `TableComparison`, which is of one table."""
+    now, meta, problem = datetime.now(), getattr(result, "meta", {}), None
+    of_one = hasattr(result, "cells")
+    scores = result.summary.to_frame().T if of_one else summary_of(result)
+    if measure is not None:
+        known = result.scores["measure"].unique().tolist()
+        if measure not in known:
+            raise InputError(f"measure={measure!r}; {nearest(str(measure), known)}")
+        scores = scores.sort_values(measure, kind="stable", ignore_index=True)
+    if losses is None and hasattr(result, "losses"):
         try:
-            losses = tables.losses()
+            losses = result.losses()
         except InputError as error:  # some rules count rows several times
             losses, problem = pd.DataFrame(), str(error)
-    cells = tables.cells if hasattr(tables, "cells") else tables.rows
-    digest = document_hash([cells["path"].tolist(), scores["cell_f1"].tolist()])
+    rows = result.cells if of_one else complete_rows(result.rows)
+    firsts = scores[[*getattr(type(result), "measures", ("pass_rate",))]]
+    digest = _digest([rows["path"].tolist(), firsts.to_json()])
+    named = {
+        "rows" if name == "matches" else name: frame
+        for name in ("columns", "matches", "warnings")
+        if isinstance(frame := getattr(result, name, None), pd.DataFrame)
+        and (name == "warnings" or "score" in frame.columns)
+    }
     return {
         "output_name": name or f"{now:%Y%m%d-%H%M}-{digest}",
         "timestamp": now.isoformat(),
-        "profile": str(meta["profile"]),
-        "judge": str(meta["judge"]),
+        **{name: str(meta[name]) for name in ("profile", "judge", "variant") if name in meta},
+        "measures": [*firsts.columns] if measure is None else [measure],
         "scores": scores,
-        "losses": _by_side(losses),
-        "losses_problem": problem,
-        "columns": tables.columns,
-        "rows": tables.matches,
-        "cells": cells,
-        "warnings": tables.warnings,
+        **({} if losses is None else {"losses": _by_side(losses), "losses_problem": problem}),
+        **named,
+        "fields" if hasattr(result, "evaluation") else "cells": rows,
     }
 
 
-def table_sections(content: Record) -> list[tuple[str, str, pd.DataFrame]]:
+def scored_sections(content: Record) -> list[tuple[str, str, pd.DataFrame]]:
     """Return title, explanation and rows of each section: what is not right, by stage."""
 
     def shown(section: str) -> pd.DataFrame:
-        frame: pd.DataFrame = content[section.lower()]
-        if section in ("Columns", "Rows"):
+        frame: pd.DataFrame = content[section]
+        if section == "losses":
+            return frame
+        names = _SHOWN["cells" if section == "fields" else section]
+        if section in ("columns", "rows"):
             below_one = frame["score"].lt(1).fillna(value=False)
             frame = frame[(frame["status"] != "matched") | below_one]
-        elif section == "Cells":
+        elif section in ("cells", "fields"):
             frame = frame[~frame["passed"].astype("boolean").fillna(value=False)]
-        return frame[[name for name in (*_IDS, *_SHOWN[section]) if name in frame.columns]]
+        elif section == "scores":
+            names = tuple(dict.fromkeys([*content["measures"], *names]))
+        return frame[[name for name in (*_IDS, *names) if name in frame.columns]]
 
     lost = "Points, 1 per cell; each is lost at the first stage where it could not be won."
+    abouts = {
+        "scores": "One row per output.",
+        "losses": content.get("losses_problem") or lost,
+        "columns": "Not aligned by name, or with cells that are not right.",
+        "rows": "Not matched, or with cells that are not right.",
+        "cells": "Cells that are not right.",
+        "fields": "Fields that are not right.",
+        "warnings": "Repairs of answers, keys, the judge.",
+    }
+    titles = {"losses": "Where points were lost"}
     return [
-        ("Scores", "One row per table.", shown("Scores")),
-        ("Where points were lost", content["losses_problem"] or lost, content["losses"]),
-        ("Columns", "Not aligned by name, or with cells that are not right.", shown("Columns")),
-        ("Rows", "Not matched, or with cells that are not right.", shown("Rows")),
-        ("Cells", "Cells that are not right.", shown("Cells")),
-        ("Warnings", "Repairs of answers, keys, the judge.", shown("Warnings")),
+        (titles.get(name, name.capitalize()), about, shown(name))
+        for name, about in abouts.items()
+        if name in content
     ]
 
 

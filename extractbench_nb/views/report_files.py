@@ -14,6 +14,8 @@ from typing import Any
 import pandas as pd
 
 from extractbench_nb.core import Evaluation
+from extractbench_nb.core.frames import ScoredResult
+from extractbench_nb.errors import InputError
 from extractbench_nb.support.files import make_folder, write_texts
 from extractbench_nb.support.wording import (
     accepted_text,
@@ -31,8 +33,8 @@ from extractbench_nb.views.report_contents import (
     by_status,
     limits,
     report_content,
-    table_sections,
-    tables_content,
+    scored_content,
+    scored_sections,
     wrong_values,
 )
 
@@ -42,27 +44,39 @@ _MOST_ARRAYS, _MOST_FAILED = 10, 10
 _LONGEST_CELL, _LONGEST_TABLE_CELL = 80, 160
 
 
-def write_report(result: Any, folder: str | Path, *, losses: pd.DataFrame | None = None) -> Path:
+def write_report(
+    result: Any,
+    folder: str | Path,
+    *,
+    losses: pd.DataFrame | None = None,
+    measure: str | None = None,
+) -> Path:
     r"""Write a report into a folder; existing files of its names are replaced.
 
     Parameters
     ----------
-    result : Evaluation, TableComparison or TableEvaluations
-        What was evaluated.
+    result : Evaluation, TableComparison, or ScoredResult
+        What was evaluated; a ScoredResult is the result of `evaluate_runs`, of ``evaluate_tables``
+        of tables or of construction, or anything else with `rows`, `scores` and `summary`.
     folder : str or pathlib.Path
         The folder; created if it does not exist. Its name is the title of the report.
     losses : pandas.DataFrame, optional
         For tables: what ``result.losses(...)`` returned, with the evidence recall of the documents
         as points lost by retrieval; by default ``result.losses()``.
+    measure : str, optional
+        The score by which the outputs of a ScoredResult are sorted, the lowest first.
 
     Returns
     -------
     pathlib.Path
         The folder. An evaluation gives report.json, summary.txt, fields.csv, fields.md and
-        report.html; tables give cells.csv instead of the fields.
+        report.html; a ScoredResult gives cells.csv, or fields.csv in the columns of its rows, and
+        tables give cells.csv.
 
     Raises
     ------
+    InputError
+        `result` has no rows and scores, or not this `measure`.
     OutputError
         A file cannot be written; then no file is.
 
@@ -78,8 +92,13 @@ def write_report(result: Any, folder: str | Path, *, losses: pd.DataFrame | None
     name = folder.resolve().name or None
     if isinstance(result, Evaluation):
         files = evaluation_files(report_content(result, name))
+    elif isinstance(result, ScoredResult):
+        files = _scored_files(result, scored_content(result, losses, name, measure))
     else:
-        files = _table_files(result, tables_content(result, losses, name))
+        raise InputError(
+            f"result is {type(result).__name__}; expected an Evaluation, a TableComparison, or a "
+            "result with rows, scores and summary"
+        )
     return write_files(folder, {name: text() for name, text in files.items()})
 
 
@@ -102,8 +121,9 @@ def evaluation_files(content: Record, limit: int = 200) -> dict[str, Callable[[]
     }
 
 
-def _table_files(tables: Any, content: Record) -> dict[str, Callable[[], str]]:
-    cells = _without_na(content["cells"])
+def _scored_files(result: Any, content: Record) -> dict[str, Callable[[], str]]:
+    part = "fields" if "fields" in content else "cells"
+    cells = _without_na(content[part])
     frames = {
         name: [document_json(row) for row in _without_na(value).to_dict("records")]
         for name, value in content.items()
@@ -111,13 +131,13 @@ def _table_files(tables: Any, content: Record) -> dict[str, Callable[[], str]]:
     }
     sections = [
         (title, about, frame.astype(object).map(_cell_text), frame)
-        for title, about, frame in table_sections(content)
+        for title, about, frame in scored_sections(content)
     ]
     return {
         "report.json": lambda: _json_text({**content, **frames}),
-        "summary.txt": lambda: f"{content['output_name']}\n{tables!r}\n",
-        "cells.csv": lambda: _csv_text(cells.columns, cells.to_numpy().tolist()),
-        "report.html": lambda: pages.tables_page(content, sections),
+        "summary.txt": lambda: f"{content['output_name']}\n{result!r}\n",
+        f"{part}.csv": lambda: _csv_text(cells.columns, cells.to_numpy().tolist()),
+        "report.html": lambda: pages.scored_page(content, sections),
     }
 
 

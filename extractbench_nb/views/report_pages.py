@@ -58,6 +58,9 @@ def _e(kind: str, *children: Content, **attributes: Any) -> Node:
     return h(tag, *children, cls=cls or None, **attributes)
 
 
+_SETTINGS = ("profile", "judge", "variant")
+
+
 def _page(content: Record, meta: Record, kind: str, sections: Sequence[Node | None]) -> str:
     """Write a page with the style of reports, which is the only one that it may have."""
     name, time = content["output_name"], content["timestamp"]
@@ -65,8 +68,11 @@ def _page(content: Record, meta: Record, kind: str, sections: Sequence[Node | No
     anchors = [section.attributes.get("aria-labelledby") for section in shown]
     links = [h("a", a.replace("-", " ").capitalize(), href=f"#{a}") for a in anchors if a]
     facts = [
-        h("span", "profile ", h("b", meta["profile"])),
-        h("span", "judge ", h("b", meta["judge"])),
+        *(
+            h("span", f"{n} ", h("b", meta[n]))
+            for n in ("profile", "judge", "variant")
+            if n in meta
+        ),
         h("span", h("time", time[:16].replace("T", " "), datetime=time)),
     ]
     body = [
@@ -502,14 +508,14 @@ def _settings(content: Record) -> Node:
 # --- built tables -----------------------------------------------------------------------------
 
 
-def tables_page(content: Record, sections: Iterable[Any]) -> str:
-    """Write ``report.html`` of tables from title, explanation, cells and frame of each section."""
+def scored_page(content: Record, sections: Iterable[Any]) -> str:
+    """Write ``report.html`` of scores from title, explanation, cells and frame of each section."""
     parts = []
     for title, about, cells, frame in sections:
         names = list(frame.columns)
         kinds = ["num" if frame[name].dtype.kind in "fiu" else "text" for name in names]
         rows: list[list[Content]] = cells.head(_MOST_ROWS).to_numpy().tolist()
-        if title == "Cells":
+        if title in ("Cells", "Fields"):
             place = names.index("outcome")
             for row in rows:
                 row[place] = _chip(str(row[place]), str(row[place]).replace("_", " "))
@@ -517,4 +523,5 @@ def tables_page(content: Record, sections: Iterable[Any]) -> str:
         table = _table(columns, rows, title) if rows else None
         hidden = _more(len(frame) - _MOST_ROWS, "report.json")
         parts.append(_section(title, _e("p.quiet", about), table, hidden, count=len(frame)))
-    return _page(content, content, "Tables built from documents", parts)
+    kind = "Tables built from documents" if "losses" in content else "Scored results"
+    return _page(content, content, kind, parts)

@@ -219,9 +219,10 @@ def explore(  # noqa: PLR0913 - keyword options
 
     Parameters
     ----------
-    source : Evaluations, Evaluation, TableEvaluations, pandas.DataFrame, mapping or list
-        Results with the frame `fields`, or this frame, as `breakdown` takes them. The outputs of a
-        frame cannot be opened; those of TableEvaluations open as a view of both tables.
+    source : Evaluations, Evaluation, ScoredResult, pandas.DataFrame, mapping or list
+        Results with the frame `fields` or `rows`, or this frame, as `breakdown` takes them. The
+        outputs of a frame and of ``tables.evaluate_tables`` cannot be opened; those of
+        ``construction.evaluate_tables`` open as a view of both tables.
     rows : str, optional
         Rows of the heatmap: ``field``, ``document`` or ``run``.
     columns : str, optional

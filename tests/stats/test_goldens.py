@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.stats.gates import GoldenCase, GoldenError
+from extractbench_nb.stats.goldens import GoldenCase, GoldenError
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -114,11 +114,11 @@ def test_an_invalid_output_is_named_and_not_listed_field_by_field() -> None:
     assert found.by_document.loc[0, ["valid_was", "valid_is", "is"]].tolist() == [True, False, 0.0]
     assert set(found.fields["verdict"]) == {"regressed"}
     assert found.fields["metric"].notna().all()
-    assert any("1 output not JSON any more" in note for note in found.notes)
+    assert any("1 output unreadable now" in note for note in found.notes)
     assert "$.year" not in repr(found)
     many = dict.fromkeys("abcdefg", GOLD)
     broken = xb.regressions(batch(many), batch(dict.fromkeys(many, "{'year'")))
-    assert "7 outputs not JSON any more, scored 0: a, b, c, d, e, …" in broken.notes
+    assert "7 outputs unreadable now, scored 0: a, b, c, d, e, …" in broken.notes
 
 
 def test_a_judge_error_is_no_regression() -> None:
