@@ -219,8 +219,6 @@ def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
 
 #: Python storage: text from documents may hold lone surrogates, which Arrow cannot.
 TEXT = pd.StringDtype("python")
-#: From pandas 3, groups of categories are those that occur; before, columns of categories are text.
-_HAS_OBSERVED = int(pd.__version__.partition(".")[0]) >= 3  # noqa: PLR2004
 #: Arrays of dtypes with a mask for missing cells, and the values under the mask.
 _MASKED: dict[str, tuple[Any, Any]] = {
     "Float64": (pd.arrays.FloatingArray, 0.0),
@@ -237,14 +235,9 @@ def _array(values: Sequence[Any], dtype: str, index: pd.RangeIndex) -> Any:
         return kind(np.array(filled, dtype=type(filler)), mask)
     if dtype.startswith("datetime64["):  # counted since 1970 in UTC
         return pd.Series(values, index, dtype="Int64").astype(pandas_dtype(dtype))
-    if dtype not in ("object", "string", "category"):
+    if dtype not in ("object", "string"):
         return np.array(values, dtype=dtype)
     cells = np.fromiter(values, dtype=object, count=len(values))
-    if dtype == "category" and _HAS_OBSERVED:
-        codes, distinct = pd.factorize(cells)
-        order = np.argsort(distinct)
-        categories = pd.Index(distinct[order], dtype=TEXT)
-        return pd.Categorical.from_codes(np.append(np.argsort(order), -1)[codes], categories)
     # a bare array of texts would become text in a column of objects
     if dtype == "string":
         return pd.array(cells, dtype=TEXT)

@@ -54,15 +54,8 @@ SUMMARIES = FrameSpec(
 )
 
 
-#: Columns of few texts for many rows. The columns of `Evaluation` keep their dtypes.
-_CATEGORIES = ("run", "document", "schema")
-
-
 def _led_by_ids(spec: FrameSpec) -> FrameSpec:
-    columns = (
-        replace(c, dtype="category") if c.name in _CATEGORIES else c for c in (*IDS, *spec.columns)
-    )
-    return FrameSpec(spec.name, f"{spec.grain}, in each run and document", tuple(columns))
+    return FrameSpec(spec.name, f"{spec.grain}, in each run and document", (*IDS, *spec.columns))
 
 
 FRAMES: Final = {**{name: _led_by_ids(spec) for name, spec in PARTS.items()}, "summary": SUMMARIES}
@@ -216,14 +209,13 @@ def _own(value: Any) -> Any:
     return json.loads(value_to_text(value) or "null")
 
 
-_TEXTS = ("string", "category")
 #: Columns of values that are tuples.
 _TUPLES = ("failed_fields", "paths_gold", "paths_predicted")
 
 
 def _restored(column: Column, cells: Sequence[Any], memo: dict[Any, Any]) -> Sequence[Any]:
     """Restore values; equal texts and scalars share one object, containers do not."""
-    if column.dtype in _TEXTS:
+    if column.dtype == "string":
         return [memo.setdefault(cell, cell) for cell in cells]
     if column.dtype != "object":
         return cells
@@ -280,7 +272,7 @@ def unescape(text: str) -> str:
 def arrow_schema(spec: FrameSpec) -> pa.Schema:
     """Return the Arrow types of a frame; values are JSON text."""
     pa = needs("pyarrow", "batch")
-    texts = {"object": "string", "category": "string"}
+    texts = {"object": "string"}
     aliases = ((c.name, texts.get(c.dtype, c.dtype.lower())) for c in spec.columns)
     return pa.schema([(name, pa.type_for_alias(alias)) for name, alias in aliases])
 
@@ -320,7 +312,7 @@ def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
 
 
 def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
-    if column.dtype in (*_TEXTS, "object"):
+    if column.dtype in ("string", "object"):
         # each distinct text is made once: rows repeat runs, fields and reasons
         encoded = data.dictionary_encode().unify_dictionaries().combine_chunks()
         chunk = encoded.chunk(0) if hasattr(encoded, "chunk") else encoded
