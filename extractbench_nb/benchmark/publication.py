@@ -25,6 +25,8 @@ Texts: TypeAlias = tuple[
 Spans: TypeAlias = Sequence[tuple[int, int, str]]
 
 _BOLD, _RED = "font-weight:bold", "color:red"
+#: Red with a ground of its own: red alone cannot be read on a white and on a dark page.
+_RED_ON_PALE = "color:#a30000;background-color:#fdeaea"
 _LEFT, _RIGHT, _MIDDLE = "text-align:left", "text-align:right", "text-align:center"
 
 
@@ -91,7 +93,7 @@ class PaperStyler(Styler):
         for row, texts in zip(frame.index, frame.to_numpy(), strict=True):
             cells = []
             for head, text, side in zip(heads, texts, sides, strict=True):
-                marks = [_BOLD] * ((row, head) in best) + [_RED] * ((row, head) in failed)
+                marks = [_BOLD] * ((row, head) in best) + [_RED_ON_PALE] * ((row, head) in failed)
                 cells.append(h("td", text, style=";".join([side, "white-space:nowrap", *marks])))
             body.append(h("tr", h("th", row, style=f"{_LEFT};white-space:nowrap"), cells))
         caption = frame.attrs["caption"]

@@ -72,7 +72,7 @@ DARK = Theme(
         "pick": "#22405f",
         "hit": "#5a4a10",
         "good": "#86b8f2",
-        "bad": "#f5a27a",
+        "bad": "#fab796",
         "changed": "#ffd08a",
         "changed-page": "#46320f",
         "on-low": "#ffffff",

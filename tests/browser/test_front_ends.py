@@ -140,6 +140,7 @@ def test_a_view_is_clicked_typed_at_and_walked_through(page: Any) -> None:
     expect(rows.nth(2)).to_be_focused()
     page.keyboard.press("Enter")
     expect(current).to_have_text("$.income.gross_profit.now")
+    view.locator(".xb-filters > summary").click()
     box = view.get_by_role("searchbox")
     box.press_sequentially("audited")
     expect(rows).to_have_count(1)

@@ -7,7 +7,7 @@ import pytest
 
 import extractbench_nb as xb
 
-RED = "rgb(255, 0, 0)"
+RED = "rgb(163, 0, 0)"
 PRINTED = """(element, names) => {
     const style = getComputedStyle(element);
     return names.map(name => style[name]);
