@@ -81,8 +81,8 @@ class Rehearsal(ModelJudge):
         self.name, self._notes = judge.name, notes
 
     def _check(self, params: Mapping[str, Any]) -> None:
-        if self.is_known:
-            super()._check(params)
+        if self.is_known:  # no key is needed
+            self.settings_for(params)
 
     async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
         if self.is_known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from itertools import permutations
@@ -371,10 +371,12 @@ def test_one_document_that_is_equal_passes() -> None:
     assert np.isnan(found.summary["low"])
 
 
-@xb.metric("regressions_stated")
-def stated(_gold: Any, predicted: Any) -> xb.MetricScore:
-    """Score what is predicted, and pass it."""
-    return xb.MetricScore(predicted, True)
+@pytest.fixture
+def stated() -> Iterator[None]:
+    """Register a metric that scores what is predicted, and passes it."""
+    xb.metric("regressions_stated")(lambda _gold, predicted: xb.MetricScore(predicted, True))
+    yield
+    xb.core.unregister("regressions_stated")
 
 
 STATED = {
@@ -393,6 +395,7 @@ NEAR = [
 ]
 
 
+@pytest.mark.usefixtures("stated")
 @pytest.mark.parametrize("was, now, field, document", NEAR)
 def test_scores_are_equal_but_for_rounding(
     was: float, now: float, field: str | None, document: str
