@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
+from extractbench_nb.pdf.citations import score_citations
 from extractbench_nb.pdf.evidence import find_evidence, ground_values, grounded
 from extractbench_nb.pdf.evidence import look_up as look_up
 from extractbench_nb.pdf.page_images import PageImage as PageImage
@@ -26,6 +27,7 @@ __all__ = [
     "ground_values",
     "grounded",
     "render_page",
+    "score_citations",
 ]
 
 if not TYPE_CHECKING:  # type checkers would accept any name
