@@ -322,7 +322,7 @@ def test_bold_red_and_headings_of_table_5() -> None:
     assert r"\multicolumn{5}{c}{Domain Pass Rate" in latex
     assert latex.count(r"\color{red}") == 7 + 2 + 1
     assert "font-weight:bold" in html
-    assert "color:red" in html
+    assert "color:#a30000" in html
     assert 'colspan="5"' in html
 
 

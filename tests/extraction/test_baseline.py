@@ -265,7 +265,7 @@ def test_table_5_as_it_is_printed() -> None:
 
 def test_the_best_are_bold_and_nothing_is_red() -> None:
     html = made("structured").style("cv").to_html()
-    assert "color:red" in html  # every provider rejects the schema of a résumé
+    assert "color:#a30000" in html  # every provider rejects the schema of a résumé
     assert "bold" not in html
     assert "bold" in made("prompt").style("rowing").to_html()
     assert made("prompt").style(8).to_latex().startswith("\\begin{tabular}")
