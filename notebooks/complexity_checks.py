@@ -292,7 +292,8 @@ def draw_documents(name: str, *, ax: Axes) -> None:
     ax.set_xticks([sizes.min(), sizes.max()], [f"{sizes.min():,.0f}", f"{sizes.max():,.0f}"])
     ax.set_xticks([], minor=True)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=8)
+    look = {"frameon": False, "fontsize": 8, "handletextpad": 0.1, "columnspacing": 0.8}
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, **look)
 
 
 # --- the claims ------------------------------------------------------------------------------

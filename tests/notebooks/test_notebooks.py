@@ -122,7 +122,7 @@ def test_metadata(path: Path) -> None:
     for cell in notebook.cells:
         assert set(cell.metadata) <= {"tags"}
         for output in cell.get("outputs", []):
-            assert not output.get("metadata")
+            assert set(output.get("metadata", {})) <= {"image/png"}  # the size of a figure
             assert not [mime for mime in output.get("data", {}) if "widget" in mime]
 
 

@@ -102,15 +102,12 @@ def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
 
     columns = min(columns, n)
     rows = -(-n // columns)
-    last = n - columns * (rows - 1)
     figure = new_figure(_GRID_WIDTH, height * rows)
-    places = figure.add_gridspec(rows, columns * last)
-    axes = []
-    for number in range(n):
-        row, column = divmod(number, columns)
-        width = columns if row == rows - 1 else last
-        spec = places[row, column * width : (column + 1) * width]
-        axes.append(figure.add_subplot(spec))
+    places, axes = figure.add_gridspec(rows, 1), []
+    for row in range(rows):
+        in_row = min(columns, n - row * columns)
+        inside = places[row].subgridspec(1, in_row)
+        axes += [figure.add_subplot(inside[column]) for column in range(in_row)]
     return tuple(axes)
 
 
