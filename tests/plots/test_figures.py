@@ -113,10 +113,12 @@ def test_a_grid_has_as_many_axes_as_were_asked_for(
     (figure,) = {ax.figure for ax in axes}
     assert len(axes) == len(figure.axes) == n
     assert figure.get_size_inches().tolist() == [9.0, 2.0 * shape[0]]
-    specs = [ax.get_subplotspec() for ax in axes]
-    for row in range(shape[0]):  # each row is full
-        taken = [place for spec in specs if spec.rowspan.start == row for place in spec.colspan]
-        assert taken == list(range(specs[0].get_gridspec().ncols))
+    boxes = [ax.get_position() for ax in axes]
+    rows = [boxes[at : at + shape[1]] for at in range(0, n, shape[1])]
+    assert len(rows) == shape[0]
+    for row in rows:  # each row is full
+        assert (row[0].x0, row[-1].x1) == pytest.approx((boxes[0].x0, boxes[shape[1] - 1].x1))
+        assert {round(box.y0, 6) for box in row} == {round(row[0].y0, 6)}
     assert plt.get_fignums() == [figure.number]
 
 
