@@ -1,8 +1,7 @@
 """Write the sample model outputs: each gold document with failures planted by hand.
 
 Run ``python dataset/make_outputs.py`` after changing a gold file or ``edits/``. It writes
-``runs/{run}/{document}.json``, the table of failures in README.md and the run folders in
-``failures/``. The models are fictional.
+``runs/{run}/{document}.json`` and the run folders in ``failures/``. The models are fictional.
 
 ``edits/{run}.json`` maps a document to a list of ``[failure, path, argument]``, applied in
 order. A path is written like ``races[0].entries[2].place``; what the argument means depends on
@@ -22,7 +21,6 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent
 EDITS = ROOT / "edits"
-MARKS = ("<!-- failures: begin -->", "<!-- failures: end -->")
 
 Json = Any
 
@@ -226,33 +224,14 @@ def dumped(value: Json) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def failure_table() -> str:
-    """Return the table of planted failures in Markdown, one row each."""
-    lines = ["| run | document | failure | where |", "|---|---|---|---|"]
-    for run, documents in all_edits().items():
-        for document, edits in documents.items():
-            lines += [f"| {run} | {document} | {f} | `{path or '$'}` |" for f, path, _ in edits]
-            if not edits:
-                lines.append(f"| {run} | {document} | none | |")
-    return "\n".join(lines)
-
-
-def readme(text: str) -> str:
-    """Return the README with its table made anew."""
-    begin, end = (text.index(mark) for mark in MARKS)
-    return f"{text[: begin + len(MARKS[0])]}\n{failure_table()}\n{text[end:]}"
-
-
 def main() -> None:
-    """Write all outputs, the run folders and the table in the README."""
+    """Write all outputs and the run folders."""
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     ).parse_args()
     for path, raw in render_all():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(raw, encoding="utf-8", newline="\n")
-    page = ROOT / "README.md"
-    page.write_text(readme(page.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

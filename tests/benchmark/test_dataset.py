@@ -69,12 +69,10 @@ def test_pdfs_are_what_the_script_makes() -> None:
 
 
 @needs_scripts
-def test_outputs_and_table_are_what_the_script_makes() -> None:
+def test_outputs_are_what_the_script_makes() -> None:
     outputs = script("make_outputs")
     for path, raw in outputs.render_all(FOLDER):
         assert path.read_text(encoding="utf-8") == raw
-    page = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert outputs.readme(page) == page
 
 
 # --- the loader ----------------------------------------------------------------------------
