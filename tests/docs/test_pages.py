@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,6 +15,7 @@ from pathlib import Path
 import click
 import pytest
 import yaml
+from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
 from extractbench_nb.cli.commands import commands
@@ -23,7 +25,14 @@ ROOT = Path(__file__).parents[2]
 #: Pages in which code blocks run.
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
 #: Pages of which data, commands and links are checked.
-DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*.md")]
+SKILL = ROOT / "skills" / "evaluate-extraction" / "SKILL.md"
+DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    ROOT / "llms.txt",
+    SKILL,
+    *ROOT.glob("docs/**/*.md"),
+    *ROOT.glob("notebooks/*.md"),
+]
 WORKFLOWS = [*ROOT.glob("examples/*.yml"), *ROOT.glob(".github/workflows/*.yml")]
 #: How the lines of a block `console` begin that are checked.
 COMMAND = re.compile(r"(\$ )?(extractbench-nb|make|pip|python) ")
@@ -170,3 +179,27 @@ def test_every_guide_is_listed():
     toctree = listed.partition("{toctree}")[2].partition("```")[0].split()
     assert guides - set(toctree) == set()
     assert [guide for guide in guides if f"({guide}.md)" not in listed] == []
+
+
+def test_the_skill_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its blocks and commands run in a folder laid out as it says."""
+    sample = ROOT / "dataset"
+    shutil.copy(sample / "hiring" / "cv" / "cv-schema.json", tmp_path / "schema.json")
+    (tmp_path / "gold").mkdir()
+    for gold in (sample / "hiring" / "cv" / "pdf+gold").glob("*.gold.json"):
+        name = gold.name.replace(".gold", "")
+        shutil.copy(gold, tmp_path / "gold" / name)
+        for run in ("quill-large", "quill-mini"):
+            (tmp_path / "pred" / run).mkdir(parents=True, exist_ok=True)
+            shutil.copy(sample / "runs" / run / name, tmp_path / "pred" / run / name)
+    assert python_blocks(SKILL)
+    show(python_blocks(SKILL), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    batch, gate = (words[1:] for words in commands_of(SKILL))
+    results = CliRunner().invoke(commands, batch)
+    assert results.exit_code == 0, results.output
+    shutil.copytree("results", "baseline")
+    gated = CliRunner().invoke(
+        commands, [*gate, "--run", "quill-mini", "--baseline-run", "quill-large"]
+    )
+    assert gated.exit_code in (0, 1), gated.output
