@@ -11,7 +11,7 @@ from scripts.draw_sensitivity import CSV, CURVES, FOLDER, HOME, KINDS, measure
 #: What a page shows at least.
 PARTS = (
     "## When to use",
-    "## What it lets through",
+    "## Known false accepts",
     "# false accept",
     "# false reject",
     "## Related",
