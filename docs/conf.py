@@ -30,6 +30,7 @@ include_patterns = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
 ]
 exclude_patterns = [".*", "build", "dist", "extractbench_nb", "**/.ipynb_checkpoints"]
 html_extra_path = ["_static/index.html"]
@@ -74,7 +75,8 @@ html_js_files = [("site.js", {"defer": "defer"})]
 html_context = {"default_mode": "auto"}  # light or dark as the reader's system
 html_math_renderer = "mathml"
 html_show_sourcelink = False
-html_sidebars = {name: [] for name in ("docs/index", "docs/start")}  # they have no pages below
+# The first two have no pages below, and the frames of notebooks need the width.
+html_sidebars = {name: [] for name in ("docs/index", "docs/start", "notebooks/*")}
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
