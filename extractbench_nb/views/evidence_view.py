@@ -203,13 +203,13 @@ class EvidenceView(View):
         The columns are outcome and, for each side, path, value, finding, page and score, such as
         ``gold_path``.
         """
-        rows = list[dict[str, Any]]()
-        for row in self._kept():
-            rows.append({"outcome": row.outcome})
-            for side, leaf in row.sides.items():
-                for name in ("path", "value", "finding", "page", "score"):
-                    rows[-1][f"{side}_{name}"] = getattr(leaf, name, None)
-        return pd.DataFrame(rows)
+        names = ("path", "value", "finding", "page", "score")
+        rows = [
+            (r.outcome, *(getattr(leaf, n, None) for leaf in r.sides.values() for n in names))
+            for r in self._kept()
+        ]
+        columns = ["outcome", *(f"{side}_{name}" for side in self._sides for name in names)]
+        return pd.DataFrame(rows, columns=columns)
 
     @property
     def edits(self) -> pd.DataFrame:

@@ -386,11 +386,6 @@ class Bench:
         values = self.params | self.tuning.checked(params)
         self.params = {n: values[n] for n in self.tuning.params if values.get(n) is not None}
 
-    def keep_as_baseline(self) -> None:
-        """Compare with the params as they are now."""
-        self.baseline, self.baseline_verdicts = self.tuning.rules(self.params), self.verdicts
-        self.baseline_threshold = self.params.get(self.tuning.threshold or "")
-
     def rescore(self) -> None:
         """Look the metric up again and score anew; the baseline's verdicts stay as they were.
 

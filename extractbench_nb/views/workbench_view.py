@@ -82,87 +82,58 @@ def _pair(gold: Any, predicted: Any) -> Pair:
 
 def draw_curve(bench: Bench) -> Node:
     """Draw the share of cases that pass at each value, and the share that agrees with labels."""
-    frame, over = bench.curve(), bench.over
-    values, name = frame["threshold"].to_numpy(), one_line(over, _LONGEST_NAME)
-    lines = {"pass rate": frame["pass_rate"].to_numpy(dtype=float)}
-    if frame["accuracy"].notna().any():
-        lines["agreement with labels"] = frame["accuracy"].to_numpy(dtype=float)
-    shares = np.concatenate([*lines.values()])
+    frame, name = bench.curve(), one_line(bench.over, _LONGEST_NAME)
+    values = frame["threshold"].to_numpy()
+    shares = frame[["pass_rate", "accuracy"]].dropna(axis=1).to_numpy(dtype=float).T
     low, high = np.floor(20 * shares.min()) / 20, np.ceil(20 * shares.max()) / 20
     if low == high:
         low, high = max(0.0, low - 0.05), min(1.0, high + 0.05)
     xs = np.linspace(_LEFT, _WIDTH - _RIGHT, len(values)).round(1)
+    bottom, last = _HEIGHT - _BOTTOM, len(values) - 1
 
     def y_of(share: Any) -> Any:
-        depth = _HEIGHT - _TOP - _BOTTOM
-        return np.round(_HEIGHT - _BOTTOM - depth * (share - low) / (high - low), 1)
+        return np.round(bottom - (bottom - _TOP) * (share - low) / (high - low), 1)
 
-    ticks = [
-        (
-            h("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y_of(share), y2=y_of(share), cls="xb-rule"),
-            h("text", f"{100 * share:.4g}%", x=_LEFT - 5, y=y_of(share) + 4, cls="xb-end"),
-        )
-        for share in (low, (low + high) / 2, high)
-    ]
-    named = np.linspace(0, len(values) - 1, min(6, len(values))).round().astype(int)
-    names = [
-        h("text", f"{values[at]:g}", x=xs[at], y=_HEIGHT - _BOTTOM + 16, cls="xb-mid")
-        for at in named
-    ]
-    drawn = [
+    drawn = []
+    for share in (low, (low + high) / 2, high):
+        y = y_of(share)
+        drawn.append(h("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, cls="xb-rule"))
+        drawn.append(h("text", f"{100 * share:.4g}%", x=_LEFT - 5, y=y + 4, cls="xb-end"))
+    named = np.linspace(0, last, min(6, len(values))).round().astype(int)
+    drawn += [h("text", f"{values[at]:g}", x=xs[at], y=bottom + 16, cls="xb-mid") for at in named]
+    for at, line in enumerate(shares):
+        points = " ".join(f"{x},{y}" for x, y in zip(xs, y_of(line), strict=True))
+        kind = f"xb-line xb-line{at}"
+        drawn.append(h("polyline", points=points, cls=kind, fill="none", stroke="currentColor"))
+    now, then = bench.params.get(bench.over), bench.baseline_threshold
+    marks = [] if then in (None, now) else [(then, "xb-then", f"baseline {then:g}", bottom - 5)]
+    marks += [] if now is None else [(now, "xb-now", f"{now:g}", _TOP - 8)]
+    for value, kind, words, y in marks:
+        x = round(float(np.interp(value, values, xs)), 1)
+        side, move = ("xb-end", -5) if x > _WIDTH / 2 else ("", 5)
+        drawn.append(h("line", x1=x, x2=x, y1=_TOP - 6, y2=bottom, cls=kind))
+        drawn.append(h("text", words, x=x + move, y=y, cls=f"{kind} {side}"))
+    room = {"x": _LEFT, "y": 0, "width": _WIDTH - _LEFT - _RIGHT, "height": bottom}
+    ends = (f"{shares[0][at]:.1%} at {values[at]:g}" for at in (0, last))
+    captions = [f"— pass rate, {' to '.join(ends)}."]
+    for agreement in shares[1:]:
+        best = f"{agreement.max():.1%} at {values[agreement.argmax()]:g}"
+        captions.append(f"- - agreement with the labels, highest {best}.")
+    return h(
+        "figure",
         h(
-            "polyline",
-            points=" ".join(f"{x},{y}" for x, y in zip(xs, y_of(line), strict=True)),
-            cls=f"xb-line xb-line{at}",
-            fill="none",
-            stroke="currentColor",
-        )
-        for at, line in enumerate(lines.values())
-    ]
-    now, then, marks = bench.params.get(over), bench.baseline_threshold, list[Node]()
-    for value, kind, words, y in (
-        (then if then != now else None, "xb-then", "baseline ", _HEIGHT - _BOTTOM - 5),
-        (now, "xb-now", "", _TOP - 8),
-    ):
-        if value is not None:
-            x = round(float(np.interp(value, values, xs)), 1)
-            side, move = ("xb-end", -5) if x > _WIDTH / 2 else ("", 5)
-            marks += [
-                h("line", x1=x, x2=x, y1=_TOP - 6, y2=_HEIGHT - _BOTTOM, cls=kind),
-                h("text", f"{words}{value:g}", x=x + move, y=y, cls=f"{kind} {side}"),
-            ]
-    picture = h(
-        "svg",
-        ticks,
-        names,
-        h("text", name, x=(_LEFT + _WIDTH) / 2, y=_HEIGHT - 4, cls="xb-mid xb-axis"),
-        drawn,
-        marks,
-        h(
-            "rect",
-            x=_LEFT,
-            y=0,
-            width=_WIDTH - _LEFT - _RIGHT,
-            height=_HEIGHT - _BOTTOM,
-            do="spot",
-            spot=True,
-            live=True,
-        )
-        if now is not None
-        else None,
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        role="img",
-        aria_label=f"Pass rate over {name}" + ("" if now is None else f", now {now:g}"),
-        cls="xb-picture",
+            "svg",
+            h("text", name, x=(_LEFT + _WIDTH) / 2, y=_HEIGHT - 4, cls="xb-mid xb-axis"),
+            drawn,
+            None if now is None else h("rect", **room, do="spot", spot=True, live=True),
+            viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+            role="img",
+            aria_label=f"Pass rate over {name}" + ("" if now is None else f", now {now:g}"),
+            cls="xb-picture",
+        ),
+        h("figcaption", [h("p", caption) for caption in captions], cls="xb-quiet"),
+        None if now is None else h("p", f"Click the curve to set {name}.", live=True),
     )
-    ends = f"{lines['pass rate'][0]:.1%} pass at {values[0]:g}, {lines['pass rate'][-1]:.1%} at"
-    caption = [f"— pass rate: {ends} {values[-1]:g}."]
-    for agreement in [*lines.values()][1:]:
-        best = values[np.isclose(agreement, agreement.max())]
-        where = f"{best[0]:g}" if len(best) == 1 else f"{best[0]:g} to {best[-1]:g}"
-        caption.append(f"- - agreement with the labels: highest {agreement.max():.1%} at {where}.")
-    hint = h("p", f"Click the curve to set {name}.", live=True) if now is not None else None
-    return h("figure", picture, h("figcaption", [h("p", c) for c in caption], hint, cls="xb-quiet"))
 
 
 # --- the view -------------------------------------------------------------------------------------
@@ -249,32 +220,13 @@ class Workbench(View):
         """The metric that is compared with, with its params."""
         return self._bench.baseline
 
-    def keep_as_baseline(self) -> None:
-        """Compare with the params as they are now from here on."""
-        with self.changing():
-            self._bench.keep_as_baseline()
-            self._curve = None
-
     def reset(self) -> None:
         """Give the params the values that they had at first."""
         tuning = self._bench.tuning
         self.params = {name: tuning.start.get(name) for name in tuning.params}
 
     def label(self, case: int, passed: bool | None) -> None:
-        """Label a case: whether it should pass.
-
-        Parameters
-        ----------
-        case : int
-            Its place among the cases, from 0.
-        passed : bool or None
-            The expected verdict; None removes it.
-
-        Raises
-        ------
-        InputError
-            There is no such case, or the verdict is another value.
-        """
+        """Label a case, by its place from 0: whether it should pass; None removes the label."""
         if type(case) is not int or not 0 <= case < len(self._bench.cases.pairs):
             raise InputError(self._no_case(case))
         if passed not in (True, False, None):
@@ -402,10 +354,6 @@ class Workbench(View):
     def do_reset(self, _: Any) -> None:
         """Give the params their first values."""
         self.reset()
-
-    def do_baseline(self, _: Any) -> None:
-        """Compare with the params as they are now."""
-        self.keep_as_baseline()
 
     def do_rescore(self, _: Any) -> None:
         """Score anew."""
@@ -591,7 +539,7 @@ class Workbench(View):
         )
 
     def _config(self) -> Node:
-        """Draw what the params are for, folded: the config, and other baselines."""
+        """Draw what the params are for, folded."""
         config = json.dumps(document_json(self.config), indent=2)
         if len(config) > _LONGEST_CONFIG:
             config = "Too long to be shown: use the attribute config."
@@ -599,7 +547,6 @@ class Workbench(View):
             "div",
             ui.toolbar(
                 ui.button("Reset", "reset", title="Give the params their first values"),
-                ui.button("Use as baseline", "baseline", title="Compare with these params"),
                 ui.button("Score again", "rescore", title="Ask a judge again that failed"),
             ),
             h(

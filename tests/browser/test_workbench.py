@@ -55,8 +55,8 @@ def notebook(lab: Lab) -> Notebook:
 
 @pytest.fixture(autouse=True)
 def afresh(notebook: Notebook) -> Iterator[None]:
-    """Each test starts with the params, the baseline and the filters of the start."""
-    notebook.run("view.reset(); view.keep_as_baseline()")
+    """Each test starts with the params and the list of the start."""
+    notebook.run("view.reset()")
     notebook.run("view.shown, view.page, view.selected_case = 'seen', 0, 3")
     yield
     notebook.check()

@@ -86,8 +86,6 @@ def test_params_are_assigned_or_moved_and_the_page_follows(view: Workbench) -> N
     assert view.config == {"metric_id": "string_fuzzy", "params": view.params}
     view.perform("spot", [0.612, 0.3])  # on the curve
     assert view.params == {"threshold": 0.61, "case_sensitive": True}
-    view.perform("baseline")
-    assert view.baseline == "string_fuzzy(threshold=0.61, case_sensitive=True)"
     view.perform("reset")
     assert view.params["threshold"] == 0.8
     with pytest.raises(traitlets.TraitError, match=r"threshold is 1\.5; expected a number from 0"):
