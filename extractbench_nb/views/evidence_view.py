@@ -111,13 +111,10 @@ class EvidenceView(View):
 
     Attributes
     ----------
-    selected_path : str
-        Instance path of the chosen value on its `side`, empty for none; can be set.
-    side : str
-        ``predicted`` or ``gold``, the side of the chosen value; can be set where `subject` is an
-        Evaluation.
+    selected_path, side : str
+        Instance path of the chosen value, empty for none, and its side, ``predicted`` or ``gold``.
     page : int
-        The page that is shown, from 1; can be set.
+        The page that is shown, from 1.
     zoom : str
         Width of the page: ``fit``, or ``100``, ``150`` or ``200`` per cent of its printed size.
     text : str
@@ -151,7 +148,7 @@ class EvidenceView(View):
     ) -> None:
         if side not in ("predicted", "gold"):
             raise InputError(f"side={side!r}; expected 'predicted' or 'gold'")
-        self._ds, self._document, self._subject = ds, document, subject
+        self._ds, self._document = ds, document
         self._document_name = document if isinstance(document, str) else document.stem
         self._sides = _sides(ds, document, subject)
         try:
@@ -223,10 +220,7 @@ class EvidenceView(View):
 
     @property
     def code(self) -> str:
-        """An expression that finds the chosen value again.
-
-        The name `ds` stands for what was passed to `show_evidence`.
-        """
+        """An expression that finds the chosen value again in ``ds``."""
         ds, name = "None" if self._ds is None else "ds", self._document
         document = repr(name) if isinstance(name, str) else f"pathlib.Path({str(name)!r})"
         code = f"xb.pdf.find_evidence({ds}, {document}, {self._leaf.value if self._leaf else ''!r})"
@@ -249,10 +243,7 @@ class EvidenceView(View):
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
-        page = proposal["value"]
-        if not 1 <= page <= self._pages:
-            raise traitlets.TraitError(f"page={page!r}; there are pages 1 to {self._pages}")
-        return int(page)
+        return max(1, min(int(proposal["value"]), self._pages))
 
     # --- what happens -----------------------------------------------------------------------
 
@@ -645,13 +636,11 @@ def _sides(ds: Dataset | None, document: str | Path, subject: Any) -> dict[str, 
     """Return the values to look up, by side."""
     if isinstance(subject, Evaluation):
         return {"gold": subject.inputs.gold, "predicted": subject.inputs.predicted}
+    if subject is None and ds is not None and isinstance(document, str):
+        return {"gold": ds.gold(document)}
     if isinstance(subject, dict | list | tuple | str | int | float):
         return {"predicted": subject}
-    if subject is not None:
-        raise InputError(
-            f"subject is of type {type(subject).__name__}; expected one Evaluation, such as "
-            "evs.evaluation(run, document), or a JSON value"
-        )
-    if ds is None or not isinstance(document, str):
-        raise InputError("subject: a PDF given by its path needs values; pass a JSON value")
-    return {"gold": ds.gold(document)}
+    raise InputError(
+        f"subject is of type {type(subject).__name__}; expected one Evaluation, such as "
+        "evs.evaluation(run, document), or a JSON value; None is gold of a document of a dataset"
+    )
