@@ -155,7 +155,8 @@ class EvidenceView(View):
             pdf = find_evidence(ds, document, "").attrs
         except MissingPdfError as error:
             pdf = {"pages": 0, "status": str(error)}
-        self._pages, self._status = pdf["pages"], pdf["status"]
+        self._pages: int = pdf["pages"]
+        self._status: str = pdf["status"]
         self._frames = {
             name: model.leaf_frame(ds, document, value, has_pdf=bool(self._pages))
             for name, value in self._sides.items()
@@ -243,7 +244,8 @@ class EvidenceView(View):
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
-        return max(1, min(int(proposal["value"]), self._pages))
+        page: int = proposal["value"]
+        return max(1, min(page, self._pages))
 
     # --- what happens -----------------------------------------------------------------------
 
@@ -276,11 +278,15 @@ class EvidenceView(View):
                 )
             self._hits = _hits(self._evidence)
             self.do_place(1)
-            kept = self._kept()
-            if row in kept:
-                self._list_page = kept.index(row) // _ROWS
             self._place = None
-            if row and self._is_editable:
+            if row is None:
+                return
+            kept = [listed.number for listed in self._kept()]
+            if row.number not in kept:  # what is chosen is listed
+                self.shown = self.text = ""
+                kept = [*range(len(self._rows))]
+            self._list_page = kept.index(row.number) // _ROWS
+            if self._is_editable:
                 self._place = model.place_of(row, self._sides, self._unpaired)
                 gold = {"new": self._place.gold}
                 self._draft = _json(self._edits.get(self._place.path, gold)["new"])

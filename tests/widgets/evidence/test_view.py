@@ -245,6 +245,9 @@ def test_a_value_is_chosen_on_either_side(view: EvidenceView) -> None:
     assert (view.selected_path, len(view.evidence) > 0) == ("$.heading", True)
     choose(view, "$.page_count", "predicted")
     assert "Not searched: null" in text_of(view, "sheet")
+    assert view.shown == "failed"
+    choose(view, "$.summary")  # a right value: all are listed, so that this one is
+    assert view.shown == ""
 
 
 def test_places_are_walked_with_their_pages(tmp_path: Path) -> None:
