@@ -148,7 +148,7 @@ class Workbench(View):
         Values of the metric's params. A dict can be assigned; names that it leaves out keep their
         values.
     selected_case : int or None
-        Place of the chosen case among the cases, from 0; by default the first one listed.
+        Place of the chosen case among the cases, from 0; None is the first one listed.
     shown : str
         Which cases are listed, lost ones first: seen (by the metric), flips, lost, gained, failed,
         errors (no verdict), passed, disagreements (other than labelled), or unseen (decided by a
@@ -180,7 +180,6 @@ class Workbench(View):
         self._curve: Node | None = None
         self._refused, self._refusals = "", 0
         self.params = dict(self._bench.params)
-        self.selected_case = next(iter(self._places()), None)
         super().__init__()
 
     # --- what Python sees -------------------------------------------------------------------------
@@ -303,6 +302,11 @@ class Workbench(View):
         places = np.flatnonzero(masks[self.shown])
         found: list[int] = places[np.argsort(order[places], kind="stable")].tolist()
         return found
+
+    @property
+    def _case(self) -> int | None:
+        listed = next(iter(self._places()), None)
+        return listed if self.selected_case is None else self.selected_case
 
     # --- events of the page -----------------------------------------------------------------------
 
@@ -447,11 +451,11 @@ class Workbench(View):
         )
 
     def _cases(self, results: pd.DataFrame) -> Node:
-        places = self._places()
+        places, chosen = self._places(), self._case
         cut = ui.page_of(len(places), self.page, PAGE)
         heads = ["Case", "Gold", "Predicted", "Verdict"]
         heads += ["Label"] if self._bench.cases.is_labelled else []
-        rows = [self._row(at, results.loc[at]) for at in cut.of(places)]
+        rows = [self._row(at, results.loc[at], at == chosen) for at in cut.of(places)]
         body = h("tbody", rows, keys="list", data_labels=" ".join(_LABELS))
         table = ui.table(heads, body, cls="xb-cases", id="cases")
         said = f"{SHOWN[self.shown]}: {len(places):,} of {plural(len(results), 'case')}"
@@ -465,7 +469,7 @@ class Workbench(View):
             ui.more(len(places) - (cut.last - cut.first), "cases", static=True),
         )
 
-    def _row(self, at: int, result: pd.Series) -> Node:
+    def _row(self, at: int, result: pd.Series, is_chosen: bool) -> Node:
         pair = self._bench.cases.pairs.loc[at]
         gold, predicted = excerpts(_pair(pair["gold"], pair["predicted"]))
         error = "" if is_missing(result["error"]) else one_line(result["error"], _LONGEST_TEXT)
@@ -475,7 +479,6 @@ class Workbench(View):
             was = f"was {_score(result['baseline_score'])}"
             verdict.append(h("div", was, cls="xb-quiet xb-sub"))
         label = None if is_missing(result["expected"]) else _verdict(result["expected"])
-        is_chosen = at == self.selected_case
         return h(
             "tr",
             h("td", h("span", f"{at} ", cls="xb-quiet"), self._labels(at)),
@@ -511,20 +514,21 @@ class Workbench(View):
 
     def _detail(self, results: pd.DataFrame) -> Node | None:
         """Draw the chosen case in full."""
-        at = self.selected_case
+        at = self._case
         if at is None:
             return None
         result, pair = results.loc[at], self._bench.cases.pairs.loc[at]
         gold, predicted = whole(_pair(pair["gold"], pair["predicted"]), _LONGEST_VALUE)
         told = result["error"]
         told = self._bench.verdicts["reasoning"][at] if is_missing(told) else told
+        outcome = f"{result['outcome']} · {result['reason']}"
         facts = [
             ("Score", [f"{_score(result['score'])} ", _verdict(result["passed"])]),
             (
                 "Baseline",
                 [f"{_score(result['baseline_score'])} ", _verdict(result["baseline_passed"])],
             ),
-            ("Outcome", one_line(f"{result['outcome']} · {result['reason']}", _LONGEST_TEXT)),
+            ("Outcome", one_line(outcome.replace("_", " "), _LONGEST_TEXT)),
             ("Why", "" if is_missing(told) else trimmed(str(told), _LONGEST_VALUE)),
         ]
         labels = (("Pass (p)", "p"), ("Fail (f)", "f"), ("No label (u)", "u"))
