@@ -57,7 +57,7 @@ def notebook(lab: Lab) -> Notebook:
 def afresh(notebook: Notebook) -> Iterator[None]:
     """Each test starts with the params and the list of the start."""
     notebook.run("view.reset()")
-    notebook.run("view.shown, view.page, view.selected_case = 'seen', 0, 3")
+    notebook.run("view.shown, view.selected_case, view.page = 'seen', None, 0")
     yield
     notebook.check()
 
