@@ -32,7 +32,7 @@ document = "brindlemoor_10q_q2_fy2031"
 predicted = ds.root / f"runs/heron-vision/{document}.json"
 ev = xb.evaluate(ds.schema("quarterly_report"), ds.gold(document), predicted)
 evidence = xb.show_evidence(ds, document, ev)
-evidence.outcome = "incorrect"
+evidence.shown = "incorrect"
 evidence.selected_path = "$.balance.cash.now"
 """,
     "evidence",

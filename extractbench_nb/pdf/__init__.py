@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.pdf.citations import score_citations
 from extractbench_nb.pdf.evidence import find_evidence, ground_values, grounded
+from extractbench_nb.pdf.evidence import leaves as leaves
 from extractbench_nb.pdf.evidence import look_up as look_up
 from extractbench_nb.pdf.page_images import PageImage as PageImage
 from extractbench_nb.pdf.page_images import lines_of as lines_of

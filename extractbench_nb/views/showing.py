@@ -272,7 +272,12 @@ def explore(  # noqa: PLR0913 - keyword options
 
 
 def show_evidence(
-    ds: Dataset | None, document: str | Path, subject: Any = None, *, side: str = "predicted"
+    ds: Dataset | None,
+    document: str | Path,
+    subject: Any = None,
+    *,
+    side: str = "predicted",
+    citations: pd.DataFrame | None = None,
 ) -> View:
     """Show where values are found in a document: gold and predicted values next to the PDF page.
 
@@ -287,32 +292,33 @@ def show_evidence(
         value. By default the gold of `document`.
     side : {"predicted", "gold"}, optional
         The side of an Evaluation that ``selected_path`` and ``values`` initially refer to.
+    citations : pandas.DataFrame, optional
+        Where an output says that its values come from, as `xb.pdf.score_citations` takes them; the
+        list shows the verdict of each.
 
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``selected_path``, ``side``,
-        ``sought``, ``page``, ``zoom`` and the filters (``text``, ``outcome``, ``gold_finding``,
-        ``predicted_finding``) can be read, assigned and observed; ``values`` and ``evidence`` are
-        DataFrames, as `ground_values` and `find_evidence` return them; ``rows`` has the listed
-        pairs, and ``code`` is an expression for the selection. A selected gold value can be
-        corrected: ``edits`` has the corrections, which ``xb.gold.corrections(view)`` takes.
+        A widget, shown as the last value of a notebook cell. ``selected_path``, ``side``, ``page``,
+        ``zoom`` and the filters ``text`` and ``shown`` can be read, assigned and observed;
+        ``values`` and ``evidence`` are DataFrames, as `ground_values` and `find_evidence` return
+        them; ``rows`` has the listed pairs, and ``code`` is an expression for the selection. A
+        selected gold value can be corrected: ``edits`` has the corrections, which
+        ``xb.gold.corrections(view)`` takes.
 
     Raises
     ------
     InputError
         There are no values to show, `side` is unknown, or the PDF cannot be read.
     DatasetError
-        The document is not in the dataset.
-    MissingPdfError
-        The document has no PDF.
+        The document is not in the dataset. One without a PDF is listed without places.
     UnavailableError
         ipywidgets or anywidget are not installed.
     """
     notebook_libraries()
     from extractbench_nb.views.evidence_view import EvidenceView
 
-    return EvidenceView(ds, document, subject, side=side, editable=True)
+    return EvidenceView(ds, document, subject, side=side, citations=citations, editable=True)
 
 
 def workbench(
@@ -330,14 +336,15 @@ def workbench(
     ----------
     metric : str, callable or dict
         Name of a metric or preset, a function registered with `metric`, or an
-        ``evaluation_config``; its declared params become controls.
+        ``evaluation_config`` of one metric; its declared params become controls.
     cases : pandas.DataFrame, list, Evaluation or Evaluations
         A frame with the columns gold and predicted, optionally expected (bool: the verdict of
         people), and any others, which are shown; a list of tuples ``(gold, predicted)`` or ``(gold,
         predicted, expected)``; or an Evaluation, Evaluations or a frame of their fields, from which
         the values of the metric's types are taken.
     baseline : str, callable or dict, optional
-        A metric to compare with, in the same forms; by default `metric` with its initial params.
+        A metric to compare with, in the same forms. By default the verdicts that the cases bring
+        in a column ``passed``, else `metric` with its initial params.
     field : str, optional
         For an Evaluation: the field whose values are the cases, such as ``authors[].name``.
     judge : str or Judge, optional

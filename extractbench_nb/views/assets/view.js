@@ -329,9 +329,7 @@ function render({ model, el }) {
     if (target.matches("input[type=range]")) {
       const shown = target.parentElement.querySelector("output");
       const digits = Number(target.step) >= 1 ? 0 : Math.ceil(-Math.log10(Number(target.step)) - 1e-9);
-      const text = target.dataset.texts?.split(" ")[target.value]; // where values are not evenly apart
-      if (shown) shown.textContent = text ?? Number(target.value).toFixed(digits);
-      if (text) target.setAttribute("aria-valuetext", text);
+      if (shown) shown.textContent = Number(target.value).toFixed(digits);
     }
     if (!target.dataset.do || !target.matches("input[type=search], textarea")) return;
     clearTimeout(timer);

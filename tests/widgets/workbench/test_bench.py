@@ -1,26 +1,22 @@
-"""The workbench without widgets: params, flips, baselines, frames, and a metric redefined."""
+"""The workbench without widgets: verdicts, params, flips, baselines, the curve."""
 
 from __future__ import annotations
 
-import json
+import asyncio
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.errors import ConfigError, InputError
-from extractbench_nb.support.nodes import static_html
-from extractbench_nb.views.workbench_model import (
-    Bench,
-    facts,
-    read_cases,
-)
-from extractbench_nb.views.workbench_view import (
-    Curve,
-    chosen,
-    fitted_axis,
-)
+from extractbench_nb.core.field_metrics.registry import REGISTRY
+from extractbench_nb.core.profile_rules import PROFILES
+from extractbench_nb.core.schema.schema_nodes import MISSING
+from extractbench_nb.errors import ConfigError, ExtractBenchError, InputError
+from extractbench_nb.views.workbench_model import CURVE_COLUMNS, Bench, Cases, Tuning, read_cases
 
 NAMES = [
     ("Northwind Paper", "Northwind Papre", True),
@@ -37,8 +33,213 @@ def bench() -> Bench:
 
 
 def change(bench: Bench, **params: Any) -> Bench:
-    bench.params = bench.with_params(params)
+    bench.set_params(params)
     return bench
+
+
+def verdicts(metric: Any, cases: Any, **options: Any) -> pd.DataFrame:
+    return Bench(metric, read_cases(cases), **options).results()
+
+
+# --- verdicts ----------------------------------------------------------------------------------
+
+
+def test_verdicts_are_those_of_evaluate(evs: xb.runs.Evaluations) -> None:
+    runs = evs.fields
+    rows = runs[(runs["metric"] == "string_semantic") & runs["counted"]].head(60)
+    found = verdicts("string_semantic", rows)
+    for name in ("score", "passed", "outcome"):
+        assert found[name].tolist() == rows[name].tolist()
+        assert found.get(f"baseline_{name}", found[name]).tolist() == rows[name].tolist()
+
+
+@pytest.mark.parametrize(
+    "metric, case, score, passed, outcome",
+    [
+        ("string_fuzzy", ("Ada", "Ada"), 1.0, True, "correct"),
+        ("string_fuzzy", ("kitten", "sitting"), 4 / 7, False, "incorrect"),
+        ("string_fuzzy", ("Ada", None), 0.0, False, "omission"),
+        ("string_fuzzy", (None, "Ada"), 0.0, False, "hallucination"),
+        ("string_fuzzy", (None, None), 1.0, True, "both_absent"),
+        ("string_fuzzy", ("Ada", 3), 0.0, False, "structural"),
+        ("string_fuzzy", ("", ""), 1.0, True, "correct"),
+        ("array_llm", (["a", "b", "c", "d"], ["d", "c", "x", "b"]), 0.75, True, "correct"),
+    ],
+)
+def test_states_and_types(metric: str, case: Any, score: float, passed: bool, outcome: str) -> None:
+    found = verdicts(metric, [case]).loc[0]
+    assert found["score"] == pytest.approx(score)
+    assert (found["passed"], found["outcome"]) == (passed, outcome)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_case_is_scored_as_a_property_by_itself(profile: str) -> None:
+    values = ["Ada", "ada", "", None, 3, True, ["a", "b"], ["b"], {"n": "a"}, MISSING]
+    types = {str: ("string",), int: ("number",), bool: ("boolean",), list: ("array",)}
+    rows = [(*pair, types.get(type(pair[0]), ()), pd.NA) for pair in product(values, values)]
+    pairs = pd.DataFrame(rows, columns=["gold", "predicted", "types", "expected"], dtype=object)
+    pairs = pairs.astype({"expected": "boolean"})
+    cases = Cases(pairs, pd.DataFrame(index=pairs.index), None)
+    bench = Bench("string_fuzzy", cases, profile=profile)
+    for (gold, predicted, kinds, _), found in zip(rows, bench.results().itertuples(), strict=True):
+        node = {"evaluation_config": bench.tuning.config(bench.params)}
+        node |= {"type": list(kinds)} if kinds else {}
+        sides = ({} if v is MISSING else {"c": v} for v in (gold, predicted))
+        schema = {"type": "object", "properties": {"c": node}}
+        fields = xb.evaluate(schema, *sides, profile=profile).fields
+        row = fields[fields["path"] == "$.c"].iloc[0]
+        told = (row["score"], row["outcome"], row["reason"])
+        assert (found.score, found.outcome, found.reason) == told
+
+
+@pytest.mark.parametrize(
+    "returned, told",
+    [
+        (RuntimeError("no <b>"), "RuntimeError: no <b>"),
+        ("seven", "returned 'seven'; expected a score"),
+        (1.5, "returned 1.5; expected a score"),
+        (None, "returned None; expected a score"),
+    ],
+)
+def test_a_metric_that_fails_is_an_error_in_its_row(metric: Any, returned: Any, told: str) -> None:
+    @metric("odd")
+    async def odd(gold: str, predicted: str) -> Any:
+        await asyncio.sleep(0)
+        if predicted == "fine":
+            return True
+        if isinstance(returned, Exception):
+            raise returned
+        return returned
+
+    found = verdicts("string_exact", [("a", "fine"), ("a", "b")], baseline=odd)
+    assert found["baseline_passed"].isna().tolist() == [False, True]
+    assert found["flip"].tolist() == ["lost", pd.NA]
+    found = verdicts(odd, [("a", "fine"), ("a", "b")])
+    assert found["passed"].isna().tolist() == found["score"].isna().tolist() == [False, True]
+    assert found["error"].isna().tolist() == [True, False]
+    assert told in found.loc[1, "error"]
+
+
+class Counting:
+    """A judge that counts what it is asked, and refuses one text."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def compare(self, gold: str, predicted: str) -> Any:
+        self.asked.append((gold, predicted))
+        if predicted == "down":
+            raise TimeoutError("no answer")
+        return xb.judges.Verdict(0.75, "said", "because")
+
+
+class CountingAsync(Counting):
+    """The same, awaited."""
+
+    async def compare(self, gold: str, predicted: str) -> Any:
+        await asyncio.sleep(0)
+        return super().compare(gold, predicted)
+
+
+@pytest.mark.parametrize("judge", [Counting(), CountingAsync()], ids=["sync", "async"])
+def test_a_judge_is_asked_once_about_each_pair(judge: Counting) -> None:
+    cases = read_cases([("a", "b"), ("a", "b"), ("a", "down")])
+    bench, passing = Bench("string_semantic", cases, judge=judge), []
+    for value in (0.5, 0.7, 0.9):
+        found = change(bench, pass_threshold=value).results()
+        passing.append(found["passed"].fillna(value=False).tolist())
+        assert found.loc[2, "error"] == "TimeoutError: no answer"
+    assert passing == [[True, True, False], [True, True, False], [False, False, False]]
+    assert judge.asked.count(("a", "b")) <= 2  # both cases may wait at once
+    before = len(judge.asked)
+    change(bench, pass_threshold=0.5).results()
+    assert len(judge.asked) == before
+    bench.rescore()
+    bench.results()
+    assert len(judge.asked) > before
+
+
+# --- params ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "metric, start, threshold, kinds",
+    [
+        ("string_exact", {}, None, {"string"}),
+        (
+            {"preset": "string_fuzzy"},
+            {"threshold": 0.8, "case_sensitive": False},
+            "threshold",
+            {"string"},
+        ),
+        ("string_semantic", {"pass_threshold": 0.7}, "pass_threshold", {"string"}),
+        (
+            "number_tolerance",
+            {"tolerance": 0.001, "mode": "relative", "parse": "plain"},
+            None,
+            {"number"},
+        ),
+        (
+            {"metric_id": "string_llm", "params": {"pass_threshold": 0.9}},
+            {"pass_threshold": 0.9},
+            "pass_threshold",
+            {"string", "number", "boolean"},
+        ),
+        ("set_f1", {"pass_threshold": 0.7, "normalize_text": True}, "pass_threshold", {"array"}),
+    ],
+)
+def test_params_at_the_start(metric: Any, start: Any, threshold: Any, kinds: Any) -> None:
+    tuning = Tuning(metric)
+    assert (tuning.start, tuning.threshold, tuning.kinds) == (start, threshold, kinds)
+
+
+@pytest.mark.parametrize("metric", sorted({m.name for m in REGISTRY.entries.values()} - {"skip"}))
+def test_the_config_of_every_metric_reads_back(metric: str) -> None:
+    tuning = Tuning({"metric_id": metric, "aggregation_weight": 3})
+    config = tuning.config(tuning.start)
+    assert config["aggregation_weight"] == 3
+    again = Tuning(config)
+    assert (again.start, again.config(again.start)) == (tuning.start, config)
+
+
+@pytest.mark.parametrize(
+    "params, words",
+    [
+        ({"threshold": 1.5}, "threshold is 1.5; expected a number from 0 to 1"),
+        ({"threshold": None}, "threshold is None"),
+        ({"threshold": float("nan")}, "threshold is nan"),
+        ({"treshold": 0.5}, "no param 'treshold'; did you mean 'threshold'?"),
+        ({"case_sensitive": 1}, "case_sensitive is 1; expected a boolean"),
+        ([0.5], "params is [0.5]; expected a dict"),
+    ],
+)
+def test_values_that_are_wrong(bench: Bench, params: Any, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        bench.set_params(params)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "metric, error, words",
+    [
+        ("string_fuzy", ConfigError, "unknown metric 'string_fuzy'; did you mean 'string_fuzzy'"),
+        (None, ConfigError, "unknown metric None"),
+        (len, InputError, "is not registered; decorate it with @metric"),
+        ("skip", InputError, "expected one metric that scores"),
+        ({"metrics": ["string_exact", "string_fuzzy"]}, InputError, "expected one metric"),
+        ({"metric_id": "nope"}, ConfigError, "unknown metric 'nope'"),
+        ({"metric_id": "string_fuzzy", "params": {"threshold": 2}}, ConfigError, "threshold is 2"),
+    ],
+)
+def test_a_metric_that_is_wrong(metric: Any, error: type[ExtractBenchError], words: str) -> None:
+    with pytest.raises(error) as caught:
+        Bench(metric, read_cases(NAMES))
+    assert words in str(caught.value)
+
+
+# --- flips -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -50,28 +251,20 @@ def change(bench: Bench, **params: Any) -> Bench:
         ({"case_sensitive": True}, {}),
     ],
 )
-def test_flips_against_the_start(
-    bench: Bench, params: dict[str, Any], flips: dict[int, str]
-) -> None:
+def test_flips_against_the_start(bench: Bench, params: Any, flips: dict[int, str]) -> None:
     frame = change(bench, **params).results()
     assert frame["flip"].dropna().to_dict() == flips
     assert frame["baseline_passed"].tolist() == [True, False, True, False, False]
 
 
-def test_another_baseline() -> None:
+def test_baselines() -> None:
     bench = Bench("string_fuzzy", read_cases(NAMES), baseline="string_exact")
-    frame = bench.results()
-    assert frame["flip"].dropna().to_dict() == {0: "gained"}
-    assert frame["baseline_score"].tolist() == [0.0, 0.0, 1.0, 0.0, 0.0]
-    assert bench.baseline.rules == "string_exact"
-    assert bench.baseline.threshold is None
-
-
-def test_what_is_now_becomes_the_baseline(bench: Bench) -> None:
-    change(bench, threshold=0.95).keep_as_baseline()
-    assert not bench.flips().any()
-    assert bench.baseline.threshold == 0.95
-    assert change(bench, threshold=0.8).results()["flip"].dropna().to_dict() == {0: "gained"}
+    assert bench.results()["flip"].dropna().to_dict() == {0: "gained"}
+    assert (bench.baseline, bench.baseline_threshold) == ("string_exact", None)
+    strict = {"metric_id": "string_fuzzy", "params": {"threshold": 0.95}}
+    bench = Bench("string_fuzzy", read_cases(NAMES), baseline=strict)
+    assert bench.results()["flip"].dropna().to_dict() == {0: "gained"}
+    assert bench.baseline_threshold == 0.95
 
 
 @pytest.mark.filterwarnings("ignore:metric 'mine' replaces")
@@ -86,167 +279,61 @@ def test_a_redefined_metric_flips_against_what_it_was(metric: Callable[..., Any]
     def second(gold: str, predicted: str, *, threshold: float = 0.5, n: int = 2) -> float:
         return float(gold[:n] == predicted[:n])
 
+    assert bench.tuning.is_stale
     bench.rescore()
-    assert bench.params == {"threshold": 0.25, "n": 2}
+    assert (bench.params, bench.tuning.is_stale) == ({"threshold": 0.25, "n": 2}, False)
     assert bench.results()["flip"].dropna().to_dict() == {0: "gained", 2: "gained", 4: "gained"}
-    assert bench.baseline.rules == "mine(threshold=0.5, old=1)"
+    assert bench.baseline == "mine(threshold=0.5, old=1)"
 
 
-def test_a_metric_that_fails_flips_nothing(metric: Callable[..., Any]) -> None:
-    @metric("broken")
-    def broken(gold: str, predicted: str) -> float:
-        raise ValueError("no")
-
-    bench = Bench("string_exact", read_cases(NAMES), baseline=broken)
-    assert not bench.flips().any()
-    assert bench.results()["baseline_passed"].isna().tolist() == [True, True, True, False, True]
+# --- the curve ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("threshold", [0.0, 0.33, 0.5, 0.805, 0.8666666666666667, 1.0])
-def test_the_curve_and_the_verdicts_are_of_one_mind(bench: Bench, threshold: float) -> None:
-    change(bench, threshold=threshold)
-    frame = bench.curve("threshold")
-    here = frame[frame["threshold"] == threshold]
-    assert here["passing"].tolist() == [bench.results()["passed"].sum()]
-    assert {0.0, 0.8, 1.0} <= set(frame["threshold"])
+@pytest.mark.parametrize("metric", ["string_fuzzy", "string_semantic", "string_exact"])
+def test_the_curve_is_what_the_metric_says_at_each_value(
+    metric: str, evs: xb.runs.Evaluations
+) -> None:
+    fields = evs.fields.query("metric == 'string_semantic'").head(300)
+    bench = Bench(metric, read_cases(fields.assign(expected=fields["passed"])))
+    frame = bench.curve().set_index("threshold")
+    assert [*frame.reset_index()[CURVE_COLUMNS.names]] == CURVE_COLUMNS.names
+    assert (np.diff(frame["passing"]) <= 0).all()
+    for value in (0.0, 0.33, 0.8, 1.0) if bench.params else (1.0,):
+        if bench.params:
+            change(bench, **{bench.over: value})
+        found = bench.results()
+        assert frame.loc[value, "passing"] == found["passed"].sum()
+        agrees = (found["passed"] == found["expected"]).mean()
+        assert frame.loc[value, "accuracy"] == pytest.approx(agrees)
+        assert frame.loc[value, "labelled"] == len(fields)
 
 
 def test_the_curve_of_a_margin_is_scored_value_by_value() -> None:
-    bench = Bench("number_tolerance", read_cases([(100, 100.1), (100, 101), (100, 100)]))
-    assert (bench.curves, bench.first_curve) == (["score", "tolerance"], "tolerance")
-    frame = bench.curve("tolerance").set_index("threshold")
-    assert frame.loc[[0.0, 0.001, 0.01], "passing"].tolist() == [1, 2, 3]
+    cases = [(100, 100.1), (100, 101), (100, 100)]
+    frame = Bench("number_tolerance", read_cases(cases)).curve().set_index("threshold")
     assert set(frame["param"]) == {"tolerance"}
-    assert bench.curve("score")["passing"].tolist() == [3, *[2] * 100]
-    assert Bench("number_tolerance", read_cases([(1, 1)] * 2001)).first_curve == "score"
+    assert frame.loc[[0.0, 0.001, 0.01], "passing"].tolist() == [1, 2, 3]
+    assert Bench("number_tolerance", read_cases([(1, 1)] * 2001)).over == "score"
 
 
-@pytest.mark.parametrize(
-    "metric, curves",
-    [
-        ("string_fuzzy", ["threshold"]),
-        ("string_exact", ["score"]),
-        ("string_semantic", ["pass_threshold"]),
-        ("array_llm", ["pass_threshold", "align_threshold"]),
-        ({"metrics": ["string_exact", "string_fuzzy"]}, ["score", "string_fuzzy.threshold"]),
-    ],
-)
-def test_what_a_curve_can_be_over(metric: Any, curves: list[str]) -> None:
-    lists = [([gold], [predicted], label) for gold, predicted, label in NAMES]
-    bench = Bench(metric, read_cases(lists if metric == "array_llm" else NAMES))
-    assert bench.curves == curves
-    for over in curves:
-        assert bench.curve(over)["passing"].between(0, len(NAMES)).all()
-
-
-def test_a_judge_and_a_profile_are_passed_on() -> None:
-    class Judge:
-        name = "half"
-
-        def compare(self, gold: str, predicted: str) -> xb.judges.Verdict:
-            return xb.judges.Verdict(0.5, "half")
-
-    bench = Bench("string_semantic", read_cases([("a", "b")]), judge=Judge())
-    assert bench.results()["score"].tolist() == [0.5]
-    with pytest.raises(InputError, match="unknown profile 'nope'"):
-        Bench("string_fuzzy", read_cases([]), profile="nope")
-    with pytest.raises(InputError, match="unknown judge 'oracle'"):
-        Bench("string_semantic", read_cases([]), judge="oracle")
-    with pytest.raises(ConfigError, match="unknown metric 'nope'"):
-        Bench("string_fuzzy", read_cases([]), baseline="nope")
-
-
-# --- view models -------------------------------------------------------------------------------
-
-
-def test_the_figures(bench: Bench) -> None:
-    change(bench, threshold=0.6)
-    assert facts(bench) == [
-        ("Passing", "3 of 5 · 60.0%", "2 of 5 · 40.0%", ""),
-        ("Mean score", "0.546", "0.546", ""),
-        ("Flips", "1", "", "1 gained, 0 lost"),
-        ("As expected", "4 of 4 · 100.0%", "4 of 4 · 100.0%", ""),
-    ]
-
-
-def test_the_figures_of_nothing() -> None:
-    bench = Bench("string_fuzzy", read_cases([]))
-    assert facts(bench) == [
-        ("Passing", "0 of 0", "0 of 0", ""),
-        ("Mean score", "n/a", "n/a", ""),
-        ("Flips", "0", "", "0 gained, 0 lost"),
-    ]
-    curve = Curve(bench, "threshold")
-    assert set(curve.passing) == {0}
-    assert "axis from 0% to 1%" in static_html(curve.draw())
-
-
-@pytest.mark.parametrize(
-    "threshold, shown, sort, text, places",
-    [
-        (0.6, "all", "given", "", [0, 1, 2, 3, 4]),
-        (0.6, "flips", "given", "", [0, 4]),
-        (0.9, "flips", "given", "", []),
-        (0.6, "passed", "given", "", [0, 2, 4]),
-        (0.6, "failed", "given", "", [1, 3]),
-        (0.6, "errors", "given", "", []),
-        (0.6, "disagreements", "given", "", []),
-        (0.9, "disagreements", "given", "", [0]),
-        (0.6, "all", "lowest", "", [3, 1, 4, 0, 2]),
-        (0.6, "all", "failures", "", [0, 4, 1, 2, 3]),
-        (0.6, "all", "given", " TIDAL ", [4]),
-        (0.6, "failed", "lowest", "m", [3, 1]),
-        (0.6, "all", "given", "nowhere", []),
-    ],
-)
-def test_which_cases_are_shown(
-    threshold: float, shown: str, sort: str, text: str, places: list[int]
-) -> None:
-    bench = Bench("string_fuzzy", read_cases(NAMES), baseline="string_exact")
-    assert chosen(change(bench, threshold=threshold), shown, sort, text) == places
-
-
-def test_cases_without_a_verdict_come_last_and_are_found_by_their_error(
-    metric: Callable[..., Any],
-) -> None:
+def test_what_the_score_does_not_decide_stays_on_the_curve(metric: Callable[..., Any]) -> None:
     @metric("moody")
-    def moody(gold: str, predicted: str) -> float:
-        if gold.startswith("A"):
-            raise ValueError("not today")
-        return len(gold) / 100
+    def moody(gold: str, predicted: str, *, threshold: float = 0.5) -> Any:
+        if predicted == "down":
+            raise ValueError("no")
+        return xb.MetricScore(float(predicted), passed=None if gold == "plain" else gold == "yes")
 
-    bench = Bench(moody, read_cases(NAMES))
-    assert chosen(bench, "all", "lowest", "")[-1] == 1
-    assert chosen(bench, "errors", "given", "NOT TODAY") == [1]
-    assert ("Without a verdict", "1", "", "") in facts(bench)
-
-
-def test_the_config_to_paste(bench: Bench) -> None:
-    config = change(bench, threshold=0.65).config
-    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
-    schema["properties"]["name"]["evaluation_config"] = config  # type: ignore[index]
-    ev = xb.evaluate(schema, {"name": "Tidal drift"}, {"name": "Tidal drift ene"})
-    assert ev.fields["passed"].tolist() == [True]
-    assert '"threshold": 0.65' in json.dumps(config)
+    cases = [("plain", "0.6"), ("no", "0.6"), ("yes", "0.2"), ("plain", "down"), ("plain", None)]
+    frame = Bench(moody, read_cases([(*case, True) for case in cases])).curve()
+    frame = frame.set_index("threshold").loc[[0.0, 0.5, 0.9]]
+    assert frame["passing"].tolist() == [2, 2, 1]
+    assert frame["labelled"].tolist() == [4, 4, 4]
+    assert frame["accuracy"].tolist() == [0.5, 0.5, 0.25]
 
 
-# --- the curve's axis ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "shares, low, high",
-    [
-        ([0.0, 1.0], 0.0, 1.0),
-        ([0.961, 0.977], 0.96, 0.98),
-        ([0.9999], 0.985, 1.0),
-        ([1.0], 0.99, 1.0),
-        ([0.0], 0.0, 0.01),
-        ([-0.3, 0.9], -0.5, 1.0),
-        ([], 0.0, 1.0),
-    ],
-)
-def test_the_axis_fits_the_data(shares: list[float], low: float, high: float) -> None:
-    ticks = fitted_axis(shares)
-    assert (ticks[0], ticks[-1]) == (low, high)
-    assert 2 <= len(ticks) <= 8
-    assert all(ticks[0] <= share <= ticks[-1] for share in shares)
+def test_no_cases() -> None:
+    bench = Bench("string_fuzzy", read_cases([]))
+    frame = bench.curve()
+    assert frame["pass_rate"].eq(0).all()
+    assert frame["accuracy"].isna().all()
+    assert len(bench.results()) == 0
