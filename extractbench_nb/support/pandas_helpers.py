@@ -14,14 +14,6 @@ from extractbench_nb.errors import InputError, no_column
 Frame = TypeVar("Frame", pd.Series, pd.DataFrame)
 
 
-def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Put frames below each other, with cells as objects.
-
-    From columns of different types pandas 2 makes those of the frames with values, and warns.
-    """
-    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
-
-
 def known_sums(values: Frame, keys: list[pd.Series], *, sort: bool) -> Frame:
     """Sum by keys; a sum with a missing part is missing, for which pandas 2 has no option."""
     is_known: Any = values.notna()

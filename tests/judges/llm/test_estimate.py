@@ -93,7 +93,7 @@ def test_nobody_is_asked(server: LLMServer, make: Any, tmp_path: Any) -> None:
     xb.evaluate(NAME, *ONE, judge=recorded)
     server.forget()
     other = ({"name": "Bob", "nick": "B"}, {"name": "Rob", "nick": "B"})
-    replay = xb.judges.ReplayJudge(recorded.cache, otherwise=make("openai/gpt-4o"))
+    replay = xb.judges.ReplayJudge(recorded.model.cache, otherwise=make("openai/gpt-4o"))
     for judge in (replay, xb.judges.Ensemble([replay, "offline"])):
         assert xb.runs.estimate_cost(NAME, *ONE, judge=judge).summary["calls"] == 0
         found = xb.runs.estimate_cost(NAME, *other, judge=judge)

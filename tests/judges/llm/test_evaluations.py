@@ -103,7 +103,6 @@ ONE_QUESTION = {
     "just": ([answer(0.7)], CORRECT, 1),
     "not quite": ([answer(0.69)], ("incorrect", "judged", False), 1),
     "fenced": ([Reply(f"```json\n{BODY}\n```")], CORRECT, 1),
-    "trailing comma": ([Reply(BODY.replace("}", ",}"))], CORRECT, 1),
     "in prose": ([Reply(f"I would say {{so}}: {BODY} That is all.")], CORRECT, 1),
     "429, then good": ([failure(429, Retry_After="0.01"), GOOD], CORRECT, 2),
     "429": ([failure(429, Retry_After="0.01")] * 4, ("judge_error", "rate_limit", None), 4),

@@ -1,10 +1,7 @@
 """Asking one model several times: n answers, each kept for itself, and the vote over them."""
 
-import asyncio
-
 import pytest
 
-from extractbench_nb.core.text.judging import Question
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.llm_server import LLMServer, answer, failure
 
@@ -43,14 +40,6 @@ def test_each_answer_is_kept_for_itself(make: MakeJudge, server: LLMServer) -> N
     assert len(server.requests) == 5
     assert ask(make()).score == first.calls[0].score  # one answer is the first of several
     assert len(server.requests) == 5
-
-
-def test_one_sample_may_be_asked_for(make: MakeJudge, server: LLMServer) -> None:
-    judge = make(n=3)
-    verdict = asyncio.run(judge.ask(Question("a", "b"), sample=1))
-    assert len(server.requests) == len(verdict.calls) == 1
-    whole = ask(judge)
-    assert [call.cached for call in whole.calls] == [False, True, False]
 
 
 def test_missing_answers(make: MakeJudge, server: LLMServer) -> None:

@@ -15,14 +15,14 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import JudgeError
-from extractbench_nb.judges.call_failures import scrub
+from extractbench_nb.judges.environment import scrub
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.judges.llm.providers import said as said_by
 from tests.llm_server import EMPTY, MARK, LLMServer, Reply, Request, answer, failure
 
 
 def everything(error: JudgeError) -> str:
-    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+    shown = traceback.TracebackException.from_exception(error)
     kept = [error.__context__, error.__cause__]
     return "".join(shown.format()) + repr(error) + repr(pickle.dumps(error)) + repr(kept)
 
@@ -184,9 +184,14 @@ def test_no_key_of_any_provider_is_left_anywhere(
     for word in WORDS[1:]:
         fail(judge, word)
     errors = [everything(fail(judge, word)) for word in WORDS[1:]]
-    assert judge.cache is not None
-    judge.cache.export(tmp_path / "out.jsonl")
-    shown = [repr(judge), repr(vars(judge)), repr(pickle.dumps(judge)), repr(judge.cache.info())]
+    assert judge.model.cache is not None
+    judge.model.cache.export(tmp_path / "out.jsonl")
+    shown = [
+        repr(judge),
+        repr(vars(judge)),
+        repr(pickle.dumps(judge)),
+        repr(judge.model.cache),
+    ]
     shown += [text for found in (ev, *results) for text in frames(found)] + errors
     shown += [*files(tmp_path), *(str(one.message) for one in told), repr(capfd.readouterr())]
     shown += [f"{record.getMessage()} {record.exc_info} {vars(record)}" for record in log.records]

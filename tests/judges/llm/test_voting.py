@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question, Verdict
-from extractbench_nb.judges.voting import (
+from extractbench_nb.judges.llm_judge import (
     VOTES,
     VerdictOrError,
     gather_verdicts,
