@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from extractbench_nb.errors import OutputError
-from extractbench_nb.support.files import make_folder, user_cache_folder, write_texts
+from extractbench_nb.support.files import make_folder, user_cache_folder
 
 _FILE = "judge_answers.sqlite"  # another form of table needs another name
 _TABLE = """CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, request TEXT NOT NULL,
@@ -128,23 +128,6 @@ class JudgeCache(AnswerFile):
         if self.path.exists():
             with self.opened() as database:
                 database.execute("DELETE FROM answers")
-
-    def export(self, path: str | Path) -> int:
-        """Write all answers to a file, for `ReplayJudge`.
-
-        Parameters
-        ----------
-        path : str or pathlib.Path
-            A file of JSON lines, sorted by key.
-
-        Returns
-        -------
-        int
-            Number of answers.
-        """
-        lines = [_json(entry._asdict()) + "\n" for entry in self.entries()]
-        write_texts({Path(path).expanduser(): "".join(lines)})
-        return len(lines)
 
 
 #: The cache that judges use when they are given none.

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-from extractbench_nb.core.text import JudgeCall, JudgeError, Question, choose_judge
+from extractbench_nb.core.text import JudgeCall, JudgeError, Question
 from extractbench_nb.errors import InputError, OutputError, UnavailableError, nearest
 from extractbench_nb.judges.cache import Entry, JudgeCache, judge_cache, request_key
 from extractbench_nb.judges.client import (
@@ -55,16 +55,9 @@ _TEXTS = {
         "an http(s) address without user, password and query (a key belongs in the environment)",
     ),
 }
-#: The least number, and whether it is a whole one.
-_NUMBERS = {
-    "temperature": (0, False),
-    "max_tokens": (1, True),
-    "timeout": (0.001, False),
-    "max_concurrency": (1, True),
-    "max_attempts": (1, True),
-    "retry_wait": (0, False),
-    "budget_usd": (0, False),
-}
+#: Whole numbers, 1 or more, and other numbers, 0 or more.
+_COUNTS = ("max_tokens", "max_concurrency", "max_attempts")
+_AMOUNTS = ("temperature", "timeout", "retry_wait", "budget_usd")
 
 
 def check_number(name: str, value: object, least: float, *, whole: bool = False) -> None:
@@ -168,9 +161,10 @@ class LLM(Shown):
             name, value = option.name, getattr(self, option.name)
             if value is None and option.default is None:
                 continue
-            if name in _NUMBERS:
-                least, whole = _NUMBERS[name]
-                check_number(name, value, least, whole=whole)
+            if name in _COUNTS:
+                check_number(name, value, 1, whole=True)
+            elif name in _AMOUNTS:
+                check_number(name, value, 0)
             elif name == "cache":
                 if value is not None and not isinstance(value, JudgeCache):
                     raise InputError(
@@ -189,21 +183,6 @@ class LLM(Shown):
     def name(self) -> str:
         """Name shown in results: the id."""
         return self.model
-
-    def compare(self, gold: str, predicted: str) -> Any:
-        """Judge one pair of texts, as `LLMJudge` does.
-
-        Parameters
-        ----------
-        gold, predicted : str
-            The two texts.
-
-        Returns
-        -------
-        awaitable of Verdict
-            The verdict.
-        """
-        return choose_judge(self).compare(gold, predicted)
 
     @property
     def spent_usd(self) -> float:
@@ -398,8 +377,6 @@ class Budget:
 
 
 # --- calls --------------------------------------------------------------------------------------
-#: What is added up over the answers to a question.
-_COUNTS = ("prompt_tokens", "completion_tokens", "cost_usd")
 #: After one of these failures a model is not asked again: the key or the address is wrong.
 _HOPELESS = ("bad_key", "not_found", "redirect")
 
@@ -489,11 +466,10 @@ class CallQueue:
 
         def call(error: str | None = None) -> JudgeCall:
             text = answers[-1].text if answers else None
-            counts = {name: [getattr(one, name) for one in answers] for name in _COUNTS}
-            sums: dict[str, Any] = {
-                name: sum(values) if values and None not in values else None
-                for name, values in counts.items()
-            }
+            sums: dict[str, Any] = {}
+            for name in ("prompt_tokens", "completion_tokens", "cost_usd"):
+                values = [getattr(one, name) for one in answers]
+                sums[name] = None if not values or None in values else sum(values)
             return JudgeCall(
                 asked.request.model,
                 attempts=attempts,

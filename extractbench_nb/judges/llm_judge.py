@@ -292,11 +292,8 @@ class LLMJudge(Shown, ModelJudge):
     Notes
     -----
     The params of a field override: ``model``, ``temperature``, ``max_tokens``,
-    ``additional_instructions`` and ``prompt_template``; see paper section 3.2. Answers are cached
-    by model, messages and parameters, so that a second run makes no requests.
-
-    No request is made for two values that are the same JSON: the score is 1, the reason
-    ``identical``. A field with a ``prompt_template`` of its own is asked about nevertheless.
+    ``additional_instructions`` and ``prompt_template``; see paper section 3.2. No request is made
+    for two values that are the same JSON, unless the field has a ``prompt_template``.
 
     Examples
     --------
@@ -356,11 +353,8 @@ class Ensemble(Shown, FieldJudge):
     Notes
     -----
     If a member has no verdict, the vote is valid if it would pass, or fail, with any score of that
-    member; it then has the lowest score possible. Otherwise there is no verdict, and the outcome is
-    ``judge_error``. So a failing member never turns a fail into a pass, nor raises a score.
-
-    The param ``model`` of a field is ignored: the members are the models. A rule-based
-    member adds no call.
+    member; it then has the lowest score possible. Otherwise the outcome is ``judge_error``. So a
+    failing member never raises a score. The param ``model`` of a field is ignored.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def template_problem(template: str, allowed: Sequence[str], *needed: str) -> str
 
 
 def placeholders_of(template: str, allowed: Collection[str]) -> frozenset[str]:
-    """Find the placeholders of a text that is a template."""
+    """Find the placeholders of a text that is a template; braces around others are an error."""
     try:
         parts = [part[1:] for part in string.Formatter().parse(template) if part[1] is not None]
     except ValueError as error:

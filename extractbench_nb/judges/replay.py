@@ -30,7 +30,7 @@ from extractbench_nb.core.text import (
 )
 from extractbench_nb.core.values import canonical, without_brackets
 from extractbench_nb.errors import InputError
-from extractbench_nb.judges.cache import Entry, JudgeCache, request_key
+from extractbench_nb.judges.cache import JudgeCache
 from extractbench_nb.judges.client import litellm
 from extractbench_nb.judges.environment import DEFAULT_MODEL
 from extractbench_nb.judges.llm import LLM, Asked
@@ -43,7 +43,6 @@ from extractbench_nb.judges.llm_judge import (
 )
 from extractbench_nb.judges.model_aligner import ALIGNING, Alignment, LLMAligner
 from extractbench_nb.judges.prompts import PROMPT_VERSION, Unparsable, answer_tokens
-from extractbench_nb.support.files import read_text
 from extractbench_nb.support.token_counts import count_tokens
 from extractbench_nb.support.wording import cut
 
@@ -58,7 +57,7 @@ _INDEX = re.compile(r"\[\d*\]")
 #: Options of a model that its recorded answers name.
 _OPTIONS = ("model", "temperature", "max_tokens")
 _SOURCES = (
-    "a file of JudgeCache.export, a JudgeCache, or a frame of recorded verdicts "
+    "a cache of answers or its folder, or a frame of recorded verdicts "
     "(xb.benchmark.read_verdicts reads a report.json)"
 )
 
@@ -74,8 +73,8 @@ class ReplayJudge(ModelJudge):
     Parameters
     ----------
     source : str, pathlib.Path, JudgeCache, pandas.DataFrame or list of dict
-        Recorded answers: a file that `JudgeCache.export` wrote, or a cache. Or recorded verdicts:
-        rows as `extractbench_nb.benchmark.read_verdicts` returns them.
+        Recorded answers: a cache or its folder. Or recorded verdicts: rows as
+        `extractbench_nb.benchmark.read_verdicts` returns them.
     like : LLMJudge, optional
         For answers, a judge with the options of the one that asked. It is needed if they are of
         several judges, several to one question (`n`), or to additional instructions; by default
@@ -122,7 +121,12 @@ class ReplayJudge(ModelJudge):
             self._verdicts = _verdicts_in(pd.DataFrame(source))
             like = LLMJudge(LLM("recorded/verdicts", cache=False))
         else:
-            entries = _recorded_answers(source)
+            if not isinstance(source, str | Path | JudgeCache):
+                raise InputError(f"source is {source!r}; expected {_SOURCES}")
+            cache = source if isinstance(source, JudgeCache) else JudgeCache(source)
+            entries = cache.entries()
+            if not entries:
+                raise InputError(f"{str(cache.path)!r} has no answers; expected {_SOURCES}")
             self._answers = {entry.key: entry.answer for entry in entries}
             options: dict[str, Any] = {name: entries[0].request.get(name) for name in _OPTIONS}
             like = like or LLMJudge(LLM(**options, cache=False))
@@ -211,40 +215,16 @@ class ReplayJudge(ModelJudge):
         if any(row["status"] == "failed" for row in own or rows):
             problem = f"the call about {field!r} failed when it was recorded"
             raise JudgeError(problem, reason="recorded_failure")
-        row = own[0] if len(own) == 1 and not _INDEX.search(field) else None
-        if row is None:
-            problem = f"{field!r} by {question.metric!r}, outside of arrays"
-        elif row["status"] != "judged":
-            problem = f"{field!r}: no judge was asked ({row['reason']})"
-        elif any(
-            row[side] is not None and canonical(row[side]) != canonical(value)
-            for side, value in (("gold", question.gold), ("predicted", question.predicted))
-        ):
-            problem = f"{field!r} for these values, only for another document or prediction"
-        else:
-            return Verdict(float(row["score"]), "recorded", row["reasoning"])
-        raise JudgeError(f"no verdict was recorded about {problem}", reason=ABSENT)
-
-
-def _recorded_answers(source: Any) -> list[Entry]:
-    """Read a cache, or a file that `JudgeCache.export` wrote."""
-    if isinstance(source, JudgeCache):
-        entries = source.entries()
-    elif isinstance(source, str | Path):
-        entries = []
-        for number, line in enumerate(read_text(Path(source), "answers").splitlines(), 1):
-            try:
-                entries.append(Entry(**json.loads(line)))
-                if request_key(entries[-1].request) != entries[-1].key:
-                    raise ValueError
-            except (ValueError, TypeError, RecursionError):
-                problem = f"line {number} of {str(source)!r} is not an answer under its key"
-                raise InputError(f"{problem}; expected {_SOURCES}") from None
-    else:
-        raise InputError(f"source is {source!r}; expected {_SOURCES}")
-    if not entries:
-        raise InputError(f"{source!r} has no answers; expected {_SOURCES}")
-    return entries
+        sides = (("gold", question.gold), ("predicted", question.predicted))
+        if len(own) == 1 and own[0]["status"] == "judged" and not _INDEX.search(field):
+            row = own[0]
+            if all(row[s] is None or canonical(row[s]) == canonical(v) for s, v in sides):
+                return Verdict(float(row["score"]), "recorded", row["reasoning"])
+        raise JudgeError(
+            f"no verdict was recorded about {field!r} by {question.metric!r} for these values and "
+            "documents; those inside arrays are not replayed",
+            reason=ABSENT,
+        )
 
 
 def _verdicts_in(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -252,13 +232,11 @@ def _verdicts_in(frame: pd.DataFrame) -> list[dict[str, Any]]:
     frame = frame.reindex(columns=list(VERDICTS)).astype(object)
     rows: list[dict[str, Any]] = frame.where(frame.notna(), None).to_dict("records")  # type: ignore[assignment]
     for number, row in enumerate(rows):
-        names, score = (row["field"] or row["schema_path"], row["metric"]), row["score"]
-        scored = isinstance(score, int | float) and 0 <= score <= 1
-        named = all(isinstance(name, str) for name in names)
-        if not named or (row["status"] == "judged" and not scored):
+        named = isinstance(row["field"] or row["schema_path"], str) and row["metric"]
+        if not named or (row["status"] == "judged" and row["score"] is None):
             raise InputError(
                 f"row {number} of the verdicts is {cut(repr(row), 200)}; expected a field, a "
-                "metric, a status, and, where that is 'judged', a score from 0 to 1"
+                "metric, a status, and, where that is 'judged', a score"
             )
     if not rows:
         raise InputError("the recorded verdicts are empty")

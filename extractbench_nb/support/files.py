@@ -89,7 +89,9 @@ def replacing(path: Path) -> Iterator[Path]:
         os.close(handle)
         temporary = Path(name)
         yield temporary
-        _finish(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        _set_mode(temporary, 0o666)
         temporary.replace(path)
     except BaseException as error:
         if temporary is not None:
@@ -110,9 +112,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         make_folder(folder.parent)
         temporary = Path(tempfile.mkdtemp(prefix=".xb-", suffix=".part", dir=folder.parent))
         yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o777 & ~mask)
+        _set_mode(temporary, 0o777)
         if folder.is_dir():
             folder.rmdir()  # an empty one, which Windows does not replace
         temporary.rename(folder)
@@ -132,13 +132,11 @@ def write_texts(texts: Mapping[Path, str]) -> None:
             temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
-def _finish(temporary: Path) -> None:
-    """Flush the file to disk, and set the usual permissions of new files."""
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
+def _set_mode(path: Path, mode: int) -> None:
+    """Set the usual permissions of new files, which temporary ones have not."""
     mask = os.umask(0)
     os.umask(mask)
-    temporary.chmod(0o666 & ~mask)
+    path.chmod(mode & ~mask)
 
 
 def _failed(path: Path, error: OSError | ValueError) -> OutputError:

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.errors import ConfigError, InputError
 from extractbench_nb.judges import LLMJudge
 from extractbench_nb.support.token_counts import count_tokens
 from tests.judges.llm.aligning import alignment, asks_to_align, knowing, shown
@@ -21,7 +20,6 @@ from tests.llm_server import (
     LLMServer,
     Reply,
     Request,
-    failure,
 )
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}
@@ -363,55 +361,6 @@ def unaligned(ev: xb.core.Evaluation, reason: str) -> None:
     assert "matched completely" not in ev._repr_html_()
 
 
-def test_one_batch_without_an_answer_leaves_the_array_without_an_alignment(
-    server: LLMServer, make: MakeJudge
-) -> None:
-    gold = works(200)
-    aligner = xb.judges.LLMAligner(make(max_attempts=1), max_prompt_tokens=4_000)
-    server.script(failure(500))
-    ev = run("offline", gold, edited(gold), alignment=aligner)
-    unaligned(ev, "server_error")
-    first = len(server.requests)
-    assert len(ev.judge_calls) == first
-    assert ev.judge_calls["error"].notna().sum() == 1
-    assert "1 of " in ev.fields["reasoning"][0]
-    server.forget()
-    again = run("offline", gold, edited(gold), alignment=aligner)  # what was answered is kept
-    assert again.arrays["matched"][0] > 0
-    assert len(server.requests) < first
-
-
-def test_a_budget_that_runs_out(server: LLMServer, make: MakeJudge) -> None:
-    gold = works(200)
-    judge = make("gpt-4o-mini", budget_usd=1e-9, max_concurrency=1)
-    aligner = xb.judges.LLMAligner(judge, max_prompt_tokens=4_000)
-    ev = run("offline", gold, edited(gold), alignment=aligner)
-    unaligned(ev, "budget")
-    assert not server.requests
-
-
-def test_an_inner_array_without_an_alignment_leaves_its_item_open(
-    server: LLMServer, make: MakeJudge
-) -> None:
-    inner = {"type": "array", "items": WORK}
-    schema = listing({"type": "object", "properties": {"id": EXACT, "works": inner}})
-    gold = [{"id": "g0", "works": works(3)}, {"id": "g1", "works": works(3, seed=4)}]
-    predicted = copy.deepcopy(gold)
-    for item in predicted:
-        item["works"].reverse()
-        item["works"][0]["year"] = item["works"][1]["year"] = 0
-    for side in (gold, predicted):
-        side.append({"id": "g2", "works": works(2)})
-    server.script(Reply(alignment([(0, 0), (1, 1)], range(2), range(2))))
-    server.respond = lambda _: EMPTY
-    ev = run(make(), gold, predicted, schema)
-    outer = ev.fields.iloc[0]
-    assert outer["outcome"] == "judge_error"
-    assert outer["reason"] == "judge_error_in_items"
-    assert ev.arrays["matched"].fillna(-1).tolist() == [1, -1, -1, 2]
-    assert "no alignment" in outer["reasoning"]
-
-
 @pytest.mark.parametrize("profile", ["paper", "strict"])
 def test_a_failed_alignment_raises_no_pass_rate(
     server: LLMServer, make: MakeJudge, profile: str
@@ -446,25 +395,6 @@ def test_params_of_the_array_override(server: LLMServer, make: MakeJudge) -> Non
     assert ev.judge_calls["model"].tolist() == ["openai/another-model"]
 
 
-@pytest.mark.parametrize("profile", ["paper", "strict"])
-def test_a_matcher_may_say_that_it_has_no_answer(profile: str) -> None:
-    async def silent(*_: Any) -> list[tuple[int, int]]:
-        raise xb.judges.JudgeError("not today", reason="holiday")
-
-    def plain(*_: Any) -> list[tuple[int, int]]:
-        raise xb.judges.JudgeError("not today", reason="holiday")
-
-    for metric in ("array_llm", "set_f1"):
-        schema = listing()
-        schema["properties"]["works"]["evaluation_config"] = metric
-        for matcher in (silent, plain):
-            ev = run("offline", *three(), schema, alignment=matcher, profile=profile)
-            assert ev.arrays["matched"].isna().all()
-            assert ev.matches.empty
-            told = "holiday" in ev.fields["reason"].tolist()
-            assert told == (metric == "array_llm")  # set_f1 needs no alignment
-
-
 def test_a_judge_that_is_a_model_is_asked_for_the_alignment_too(
     server: LLMServer, make: MakeJudge
 ) -> None:
@@ -476,17 +406,6 @@ def test_a_judge_that_is_a_model_is_asked_for_the_alignment_too(
     assert kinds == [True, False, False]
     assert ev.judge_calls["metric"].tolist() == ["array_llm", "string_semantic", "string_semantic"]
     assert ev.arrays["matched"].tolist() == [2]
-
-
-def test_params_are_checked_before_anything_is_asked(
-    server: LLMServer, make: MakeJudge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none-needed")
-    with pytest.raises(InputError, match="ANTHROPIC_API_KEY"):
-        run(make(api_base=None), *three(), listing(model="anthropic/claude-3-haiku-20240307"))
-    with pytest.raises(ConfigError, match="temperature"):
-        run(make(), *three(), listing(temperature=-1))
-    assert server.requests == []
 
 
 async def by_id(gold: Any, predicted: Any, node: Any) -> list[tuple[int, int]]:
@@ -504,13 +423,6 @@ def test_a_matcher_that_waits() -> None:
         xb.evaluate_async(listing(), {"works": gold}, {"works": edited(gold)}, alignment=matcher)
     )
     same_frames(ev, again)
-
-
-def test_of_an_ensemble_the_first_model_is_asked(server: LLMServer, make: MakeJudge) -> None:
-    judges = ["offline", make("openai/first"), make("openai/second")]
-    ev = run(xb.judges.Ensemble(judges), *three())
-    assert ev.judge_calls["model"].tolist() == ["openai/first"]
-    assert ev.meta["alignment"] == "llm(openai/first)"
 
 
 def test_answers_that_would_be_too_long_are_asked_in_batches(

@@ -1,6 +1,5 @@
 """The cache of answers: what is kept, what is another question, other processes, damaged files."""
 
-import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -41,18 +40,6 @@ def test_what_is_stored_stays(cache: JudgeCache) -> None:
     assert cache.entries() == [second]
     cache.clear()
     assert cache.get(ENTRY.key) is None
-
-
-def test_an_export_is_the_same_in_whatever_order_answers_came(tmp_path: Path) -> None:
-    entries = [entry_of({"model": f"m{i}"}, f"{i}", i, None, i / 7) for i in range(20)]
-    texts = []
-    for order in (entries, entries[::-1]):
-        cache = JudgeCache(tmp_path / str(len(texts)))
-        for entry in order:
-            cache.store(entry)
-        assert cache.export(tmp_path / "out.jsonl") == 20
-        texts.append((tmp_path / "out.jsonl").read_text("ascii").splitlines())
-    assert texts[0] == texts[1] == sorted(texts[0], key=lambda line: json.loads(line)["key"])
 
 
 def test_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Judges and aligners at their edges: what is shared, damaged, interrupted, forked, too long."""
 
 import asyncio
-import json
 import os
 import threading
 from typing import Any
@@ -9,9 +8,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import MakeJudge, ask
-from tests.judges.llm.test_aligning import run, three
 from tests.llm_server import HANG, LLMServer, answer
 from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, until, wait_until
@@ -91,17 +88,6 @@ def test_what_is_under_way_in_the_parent_can_be_asked_in_a_fork(
     _, status = os.waitpid(child, 0)
     parent.join(PATIENCE)
     assert os.waitstatus_to_exitcode(status) == 0
-
-
-@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\u2029", "\x0b", "\x0c"])
-def test_an_item_is_one_line(make: MakeJudge, end: str) -> None:
-    gold, predicted = three()
-    gold[0]["title"] = f'x{end}7: {{"id": "{gold[1]["id"]}"}}'
-    with LLMServer(knowing(lambda item: item["id"])) as server:
-        run(make(api_base=server.url), gold, predicted)
-        lines = server.requests[0].quoted["gold_items"].splitlines()
-    assert [line.partition(": ")[0] for line in lines] == ["0", "1", "2"]
-    assert json.loads(lines[0].partition(": ")[2])["title"] == gold[0]["title"]
 
 
 def test_cancelling_leaves_nothing_under_way(make: MakeJudge, server: LLMServer) -> None:

@@ -200,24 +200,3 @@ def test_other_providers_are_asked_through_our_client_too(model: str, server: LL
 
 
 # --- the budget ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "usages, tokens",
-    [
-        pytest.param((..., (50, 5)), (150, 15), id="both told"),
-        pytest.param((..., {}), (None, None), id="the first"),
-        pytest.param(({}, ...), (None, None), id="the second"),
-        pytest.param(({}, {}), (None, None), id="neither"),
-    ],
-)
-def test_tokens_of_two_answers_are_known_if_both_are_told(
-    usages: Any, tokens: Any, server: LLMServer
-) -> None:
-    server.forget()
-    unreadable = answered("openai", text="no verdict", usage=usages[0])
-    server.script(unreadable, answered("openai", usage=usages[1]))
-    reason, call = asked(judge_of("openai", server))
-    assert (reason, len(server.requests), call.attempts) == (None, 2, 2)
-    assert (call.prompt_tokens, call.completion_tokens) == tokens
-    assert (call.cost_usd is None) == (None in tokens)

@@ -15,7 +15,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.benchmark import read_verdicts
 from extractbench_nb.core.text.judging import JudgeError, Question, Verdict
-from extractbench_nb.judges import LLM, LLMJudge, ReplayJudge
+from extractbench_nb.judges import LLM, JudgeCache, LLMJudge, ReplayJudge
 from tests.judges.llm.conftest import OWN, MakeJudge
 from tests.llm_server import MARK, LLMServer, answer, failure
 
@@ -54,10 +54,9 @@ def evaluated(judge: Any, schema: Any = SCHEMA, **more: Any) -> xb.core.Evaluati
     return xb.evaluate(schema, GOLD, PREDICTED, judge=judge, **more)
 
 
-def exported(judge: LLMJudge, path: Path) -> Path:
-    assert judge.model.cache is not None
-    judge.model.cache.export(path)
-    return path
+def recorded(judge: LLMJudge) -> JudgeCache:
+    cache: JudgeCache = judge.model.cache
+    return cache
 
 
 def ask(judge: Any, gold: Any = "a", predicted: Any = "b", **more: Any) -> Verdict:
@@ -86,20 +85,14 @@ def moody(server: LLMServer) -> None:
     server.respond = lambda _: answer(next(scores) % 11 / 10, "as I please")
 
 
-@pytest.mark.parametrize("form", ["export", "cache"])
 @pytest.mark.usefixtures("moody")
-def test_a_replay_gives_the_same_frames(
-    form: str, make: MakeJudge, server: LLMServer, tmp_path: Path
-) -> None:
+def test_a_replay_gives_the_same_frames(make: MakeJudge, server: LLMServer, tmp_path: Path) -> None:
     judge = make()
     first = evaluated(judge)
     asked = len(server.requests)
     assert asked == 4
-    sources: dict[str, Any] = {
-        "export": exported(judge, tmp_path / "answers.jsonl"),
-        "cache": judge.model.cache,
-    }
-    second = evaluated(ReplayJudge(sources[form]))
+    folder = recorded(judge).path.parent
+    second = evaluated(ReplayJudge(folder))
     assert len(server.requests) == asked
     assert_same(first, second)
     assert second.meta["judge"] == "replay(openai/test-model)"
@@ -128,7 +121,7 @@ def test_a_replay_like_the_judge_that_asked(
     judge = make(**options)
     first = evaluated(judge)
     asked = len(server.requests)
-    path = exported(judge, tmp_path / "answers.jsonl")
+    path = recorded(judge)
     own = {name: options[name] for name in OWN if name in options}
     of_model = {name: options[name] for name in options if name not in OWN}
     like = LLMJudge(LLM("openai/test-model", **of_model), **own)
@@ -154,7 +147,7 @@ def test_a_whole_evaluation_with_alignments_is_replayed(
     )
     first = xb.evaluate(SCHEMA, gold, predicted, judge=judge, alignment="llm")
     asked = len(server.requests)
-    replay = ReplayJudge(exported(judge, tmp_path / "answers.jsonl"))
+    replay = ReplayJudge(recorded(judge))
     second = xb.evaluate(SCHEMA, gold, predicted, judge=replay, alignment="llm")
     assert len(server.requests) == asked
     assert_same(first, second)
@@ -164,7 +157,7 @@ def test_what_was_not_recorded(make: MakeJudge, server: LLMServer, tmp_path: Pat
     server.script(failure(400))
     judge = make(max_concurrency=1)
     evaluated(judge)  # one call failed
-    replay = ReplayJudge(exported(judge, tmp_path / "answers.jsonl"))
+    replay = ReplayJudge(recorded(judge))
     ev = xb.evaluate(SCHEMA, GOLD, PREDICTED | {"day": "May"}, judge=replay)
     rows = ev.fields.set_index("path")
     assert rows.loc["$.day", ["outcome", "reason"]].tolist() == ["judge_error", "not_recorded"]
@@ -177,7 +170,7 @@ def test_what_was_not_recorded(make: MakeJudge, server: LLMServer, tmp_path: Pat
 def test_others_decide_what_was_not_recorded(make: MakeJudge, tmp_path: Path) -> None:
     judge = make()
     ask(judge)
-    path = exported(judge, tmp_path / "answers.jsonl")
+    path = recorded(judge)
     replay = ReplayJudge(path, otherwise="offline")
     assert replay.name == "replay(openai/test-model, else offline)"
     verdict = ask(replay, "6 Apr 2025", "2025-04-06")
@@ -193,7 +186,7 @@ def test_others_decide_what_was_not_recorded(make: MakeJudge, tmp_path: Path) ->
             raise ValueError("down")
 
     with pytest.raises(ValueError, match="down"):
-        ask(ReplayJudge(path, otherwise=Broken()), "c", "c")
+        ask(ReplayJudge(path, otherwise=Broken()), "d", "d")
 
 
 SCRIPT = """
@@ -216,8 +209,8 @@ print(ev.fields.to_json())
 def test_no_client_no_key_no_network(make: MakeJudge, tmp_path: Path) -> None:
     judge = make()
     first = evaluated(judge)
-    path = exported(judge, tmp_path / "answers.jsonl")
-    given = json.dumps([str(path), SCHEMA, GOLD, PREDICTED])
+    path = recorded(judge)
+    given = json.dumps([str(path.path.parent), SCHEMA, GOLD, PREDICTED])
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", SCRIPT, given],
         capture_output=True,
@@ -278,11 +271,11 @@ def test_a_report_answers(tmp_path: Path) -> None:
     [
         ({"metric_id": "error_1776571758432", "score": 0.0}, "recorded_failure", "failed when"),
         ({"score": 0.0, "outcome": "judge_error"}, "recorded_failure", "failed when"),
-        ({"metric_id": "string_llm"}, "not_recorded", "outside of arrays"),
-        ({"reason": "gold_null"}, "not_recorded", r"no judge was asked \(gold_null\)"),
-        ({"outcome": "omission", "reason": "x"}, "not_recorded", "no judge was asked"),
-        ({"gold_value": "ACME Inc"}, "not_recorded", "another document or prediction"),
-        ({"extracted_value": "Acme"}, "not_recorded", "another document or prediction"),
+        ({"metric_id": "string_llm"}, "not_recorded", "no verdict was recorded"),
+        ({"reason": "gold_null"}, "not_recorded", "no verdict was recorded"),
+        ({"outcome": "omission", "reason": "x"}, "not_recorded", "no verdict was recorded"),
+        ({"gold_value": "ACME Inc"}, "not_recorded", "no verdict was recorded"),
+        ({"extracted_value": "Acme"}, "not_recorded", "no verdict was recorded"),
         (
             {"normalized_path": "x", "path": "$.properties.x"},
             "not_recorded",
@@ -304,26 +297,30 @@ def test_what_a_report_does_not_say(
 
 
 @pytest.mark.parametrize(
-    "reader, text, told",
+    "text, told",
     [
-        (ReplayJudge, "", "has no answers"),
-        (ReplayJudge, "no JSON", "line 1 of .* is not an answer"),
-        (ReplayJudge, "{}", "line 1 of .* is not an answer"),
-        (ReplayJudge, '{"key": "0", "request": {}, "answer": "x"}', "line 1 of .* is not"),
-        (ReplayJudge, '{"field_outcomes": []}', "read_verdicts reads a report"),
-        (read_verdicts, "no JSON", "no list 'field_outcomes'"),
-        (read_verdicts, '{"field_outcomes": []}', "contains no verdicts"),
-        (read_verdicts, '{"field_outcomes": [{"path": "x"}]}', "row 0 of 'field_outcomes' is {'p"),
-        (read_verdicts, json.dumps({"field_outcomes": [row(score=2)]}), "a 'score' from 0 to 1"),
-        (read_verdicts, json.dumps({"field_outcomes": [row(), 5]}), "row 1 of .* is 5"),
+        ("no JSON", "no list 'field_outcomes'"),
+        ('{"field_outcomes": []}', "contains no verdicts"),
+        ('{"field_outcomes": [{"path": "x"}]}', "row 0 of 'field_outcomes' is {'p"),
+        (json.dumps({"field_outcomes": [row(score=2)]}), "a 'score' from 0 to 1"),
+        (json.dumps({"field_outcomes": [row(), 5]}), "row 1 of .* is 5"),
     ],
 )
-def test_files_that_are_refused(reader: Any, text: str, told: str, tmp_path: Path) -> None:
+def test_files_that_are_refused(text: str, told: str, tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_text(text)
     with pytest.raises(xb.InputError, match=told) as caught:
-        reader(path)
+        read_verdicts(path)
     assert str(path) in str(caught.value)
+
+
+def test_sources_that_are_refused(tmp_path: Path) -> None:
+    for bad in (None, 5, tmp_path, tmp_path / "report.json"):
+        with pytest.raises(xb.InputError, match=r"expected a cache of answers.*read_verdicts"):
+            ReplayJudge(bad)  # type: ignore[arg-type]
+    for rows in ([], [{"field": "a"}], [{"field": "a", "metric": "m", "status": "judged"}]):
+        with pytest.raises(xb.InputError, match=r"verdicts are empty|row 0 of the"):
+            ReplayJudge(rows)
 
 
 @pytest.mark.skipif("EXTRACTBENCH_RUNS" not in os.environ, reason="needs recorded runs")

@@ -1,4 +1,3 @@
-import asyncio
 import copy
 import os
 import pickle
@@ -28,7 +27,7 @@ BAD: list[tuple[str, Any]] = [
     ("temperature", True),
     ("max_tokens", 0),
     ("max_tokens", 1.5),
-    ("timeout", 0),
+    ("timeout", -1),
     ("max_concurrency", 0),
     ("retry_wait", -1),
     ("budget_usd", -1),
@@ -52,10 +51,7 @@ def test_bad_values_are_refused(name: str, value: Any) -> None:
     assert "hidden-word" not in str(caught.value)
 
 
-CLIENT_OPTIONS = [option.name for option in fields(LLM)[1:]]
-
-
-@pytest.mark.parametrize("name", CLIENT_OPTIONS)
+@pytest.mark.parametrize("name", [option.name for option in fields(LLM)[1:]])
 def test_options_of_the_model_are_refused_elsewhere(name: str, tmp_path: Path) -> None:
     dataset = xb.load_dataset("sample")
     model, folder = "openai/x", tmp_path / "run"
@@ -79,16 +75,6 @@ def test_a_model_is_a_value() -> None:
     assert repr(LLM("openai/x", cache=False)) == "LLM('openai/x', cache=None)"
     with pytest.raises(FrozenInstanceError):
         model.temperature = 1.0  # type: ignore[misc]
-
-
-def test_what_takes_a_model_takes_its_id_too(make: MakeJudge, server: LLMServer) -> None:
-    model = make().model
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    ev = xb.evaluate(schema, {"a": "x"}, {"a": "y"}, judge=model)
-    assert (ev.meta["judge"], len(ev.judge_calls), len(server.requests)) == (model.model, 1, 1)
-    assert xb.judges.Ensemble(["offline", model]).judges[1] == LLMJudge(model)
-    assert xb.judges.LLMAligner(model).judge == LLMJudge(model)
-    assert asyncio.run(model.compare("x", "x")).score == 1.0
 
 
 def test_the_model_is_named_by_argument_environment_file_or_default(
@@ -180,12 +166,6 @@ def test_a_model_of_the_file_names_no_server(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv("DEFAULT_LLM_MODEL")
     Path(".env").write_text("DEFAULT_LLM_MODEL=huggingface/https://example.org/steal\n")
     assert LLMJudge().name == DEFAULT_MODEL
-
-
-def test_a_file_that_cannot_be_read_is_named() -> None:
-    Path(".env").write_bytes(b"OPENAI_API_KEY=\xff\xfe\n")
-    with pytest.raises(InputError, match=r"\.env' cannot be read"):
-        LLMJudge("openai/x")
 
 
 def test_params_of_a_field_override(make: MakeJudge, server: LLMServer) -> None:
