@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -133,7 +132,6 @@ class ReplayJudge(ModelJudge):
         self.model, self.n, self.vote = like.model, like.n, like.vote
         self.additional_instructions = like.additional_instructions
         self._fingerprint = like.fingerprint
-        self._by_name = _by_name(self._verdicts)
 
     @property
     def name(self) -> str:
@@ -165,7 +163,7 @@ class ReplayJudge(ModelJudge):
                 digest = document_hash(document) if verdicts else None
             verdicts = [row for row in verdicts if row[side] in (None, digest)]
         other = self.otherwise and judge_of_document(self.otherwise, gold, predicted)
-        return self._with(_verdicts=verdicts, _by_name=_by_name(verdicts), otherwise=other)
+        return self._with(_verdicts=verdicts, otherwise=other)
 
     def _check(self, params: Mapping[str, Any]) -> None:
         if self._answers:
@@ -210,7 +208,11 @@ class ReplayJudge(ModelJudge):
         """Return the recorded verdict on a field."""
         path, field = question.schema_path or "", question.field or ""
         names = (path, without_brackets(path), field, without_brackets(field))
-        rows = next((self._by_name[name] for name in names if name in self._by_name), [])
+        named = (
+            [row for row in self._verdicts if name in (row["schema_path"], row["field"])]
+            for name in filter(None, names)
+        )
+        rows = next(filter(None, named), [])
         own = [row for row in rows if row["metric"] == question.metric]
         if any(row["status"] == "failed" for row in own or rows):
             problem = f"the call about {field!r} failed when it was recorded"
@@ -241,15 +243,6 @@ def _verdicts_in(frame: pd.DataFrame) -> list[dict[str, Any]]:
     if not rows:
         raise InputError("the recorded verdicts are empty")
     return rows
-
-
-def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Find verdicts by path and by field, as this package or the published one writes them."""
-    named: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        for name in {row["schema_path"], row["field"]} - {None}:
-            named[name].append(row)
-    return dict(named)
 
 
 # --- rehearsals: what judges and aligners would ask, for estimates of cost ----------------------
