@@ -232,7 +232,7 @@ def failure_of_response(status: int, headers: Mapping[str, str], body: str) -> F
     if status < _SERVER_ERROR and (reason is not None or status not in _PASSING):
         return Failure(reason or _REFUSED.get(status, "bad_request"), text)
     asked = [headers.get("retry-after", ""), *_RETRY_INFO.findall(body)]
-    wait = max(float(text) if re.fullmatch(r"[\d.]+", text) else 0.0 for text in asked)
+    wait = max(float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 0.0 for text in asked)
     reason = _PASSING.get(status, "server_error")
     return Failure(reason, text, transient=wait <= LONGEST_WAIT, retry_after=wait)
 
@@ -384,10 +384,9 @@ def _handler() -> Any:
         def create_client(self, *_: Any, **__: Any) -> Any:
             return _http_client()
 
-        async def close(self) -> None:
-            """Leave the client open, which others use."""
-
-    return Handler()
+    handler = Handler()
+    handler.client = _http_client()  # so that it never closes it
+    return handler
 
 
 def _http_client() -> Any:

@@ -52,6 +52,7 @@ INFO = '{"error": {"details": [{"@type": "RetryInfo", "retryDelay": "7.5s"}]}}'
         ("soon", '{"retryDelay": "7 apples"}', 0, True),
         ("-7", "", 0, True),
         ("inf", "", 0, True),
+        ("1.2.3", "", 0, True),
         ("86400", "", 86400, False),
     ],
 )
