@@ -33,7 +33,7 @@ from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, check_jud
 from extractbench_nb.errors import DatasetError, InputError
 from extractbench_nb.judges import (
     MARK_SCHEMA,
-    Answering,
+    ModelJudge,
     Unparsable,
     mark_of,
     mark_request,
@@ -224,10 +224,10 @@ _SCHEMA = {
 }
 
 
-def _rater(judge: str | Judge) -> Answering:
+def _rater(judge: str | Judge) -> ModelJudge:
     """Return a model that rates tables."""
     chosen = choose_judge(judge, "quality")
-    if not isinstance(chosen, Answering):
+    if not isinstance(chosen, ModelJudge):
         raise InputError(
             f"quality is {judge!r}; expected a model such as 'openai/gpt-4o-mini', or an LLMJudge"
         )
@@ -236,7 +236,7 @@ def _rater(judge: str | Judge) -> Answering:
 
 
 def _rated(
-    rater: Answering, scored: Sequence[_Scored], answers: Sequence[_Answer]
+    rater: ModelJudge, scored: Sequence[_Scored], answers: Sequence[_Answer]
 ) -> list[_Scored]:
     """Add ratings to answers, and their calls to the comparisons; no answer is not rated."""
 

@@ -5,21 +5,22 @@ from typing import TYPE_CHECKING
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.core.text import JudgeCall, JudgeError, OfflineJudge, Question, Verdict
 from extractbench_nb.judges.cache import JudgeCache, judge_cache
-from extractbench_nb.judges.call_failures import Failure as Failure
-from extractbench_nb.judges.call_failures import scrub as scrub
-from extractbench_nb.judges.calls import CallQueue as CallQueue
-from extractbench_nb.judges.calls import most_tokens as most_tokens
 from extractbench_nb.judges.client import BACKGROUND as BACKGROUND
 from extractbench_nb.judges.client import Completion as Completion
+from extractbench_nb.judges.client import Failure as Failure
 from extractbench_nb.judges.client import ModelRequest as ModelRequest
 from extractbench_nb.judges.client import client_errors as client_errors
 from extractbench_nb.judges.client import list_price as list_price
 from extractbench_nb.judges.client import litellm as litellm
+from extractbench_nb.judges.environment import scrub as scrub
 from extractbench_nb.judges.llm import LLM
+from extractbench_nb.judges.llm import CallQueue as CallQueue
 from extractbench_nb.judges.llm import chosen_llm as chosen_llm
+from extractbench_nb.judges.llm import most_tokens as most_tokens
 from extractbench_nb.judges.llm import refuse_options as refuse_options
 from extractbench_nb.judges.llm_judge import Ensemble, LLMJudge
-from extractbench_nb.judges.model_aligner import Answering as Answering
+from extractbench_nb.judges.llm_judge import ModelJudge as ModelJudge
+from extractbench_nb.judges.llm_judge import gather_verdicts as gather_verdicts
 from extractbench_nb.judges.model_aligner import LLMAligner
 from extractbench_nb.judges.prompts import MARK_SCHEMA as MARK_SCHEMA
 from extractbench_nb.judges.prompts import Unparsable as Unparsable
@@ -32,14 +33,13 @@ from extractbench_nb.judges.prompts import prompt_text as prompt_text
 from extractbench_nb.judges.prompts import quoted as quoted
 from extractbench_nb.judges.prompts import sendable as sendable
 from extractbench_nb.judges.prompts import template_problem as template_problem
-from extractbench_nb.judges.rehearsal import Notes as Notes
-from extractbench_nb.judges.rehearsal import PlannedCall as PlannedCall
-from extractbench_nb.judges.rehearsal import RehearsedAligner as RehearsedAligner
-from extractbench_nb.judges.rehearsal import rehearsing as rehearsing
 from extractbench_nb.judges.replay import VERDICTS as VERDICTS
+from extractbench_nb.judges.replay import Notes as Notes
+from extractbench_nb.judges.replay import PlannedCall as PlannedCall
+from extractbench_nb.judges.replay import RehearsedAligner as RehearsedAligner
 from extractbench_nb.judges.replay import ReplayJudge
 from extractbench_nb.judges.replay import document_hash as document_hash
-from extractbench_nb.judges.voting import gather_verdicts as gather_verdicts
+from extractbench_nb.judges.replay import rehearsing as rehearsing
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [

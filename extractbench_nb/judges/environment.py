@@ -1,4 +1,7 @@
-"""Keys and the default model: from the environment, and from ``.env`` files beside it."""
+"""Keys of providers and the default model, from the environment and ``.env``; texts without keys.
+
+`os.environ` is only read: the key of a provider is handed to LiteLLM with each request.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,17 @@ DEFAULT_MODEL = "vertex_ai/gemini-2.5-flash"
 #: Names of variables with a provider's key, but not those of LiteLLM or this package.
 KEY_NAME = re.compile(
     r"(?!LITELLM_|EXTRACTBENCH_)[A-Z0-9_]+_API_(?:KEY|TOKEN)"
-    r"|AWS_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|HF_TOKEN"
+    r"|AWS_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN)"
 )
-#: Keys of the ``.env`` files that were read in this process; `os.environ` stays as it is.
+#: Keys of the ``.env`` files that were read in this process.
 KEYS_OF_FILES: dict[str, str] = {}
-_OTHER_NAMES = {
-    "huggingface": "HF_TOKEN",
-    "cohere": "CO_API_KEY",
-    "bedrock": "AWS_BEARER_TOKEN_BEDROCK",
-}
-_AMAZON = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 def read_environment() -> str:
     """Read keys from ``.env`` in the working directory; return the default model.
 
-    The model is that of ``DEFAULT_LLM_MODEL`` in the environment or in the file. The file may come
-    from a stranger, so nothing else is read from it, such as the address of a server, a proxy or a
-    cache folder, and references to other variables are not expanded.
+    The file may come from a stranger, so nothing else is read from it, such as the address of a
+    server, a proxy or a cache folder, and references to other variables are not expanded.
     """
     path, variables = Path.cwd() / ".env", dict[str, str | None]()
     if path.is_file():
@@ -43,32 +39,50 @@ def read_environment() -> str:
             variables = dotenv_values(path, interpolate=False)
         except (OSError, ValueError) as error:
             raise InputError(f"{str(path)!r} cannot be read: {error}") from None
-    known = {name: value for name, value in variables.items() if value and "\0" not in value}
-    KEYS_OF_FILES.update({name: known[name] for name in known if KEY_NAME.fullmatch(name)})
-    model = known.get(MODEL_VARIABLE, "")
+    given = {name: value for name, value in variables.items() if value and "\0" not in value}
+    KEYS_OF_FILES.update({name: given[name] for name in given if KEY_NAME.fullmatch(name)})
+    model = given.get(MODEL_VARIABLE, "")
     if "://" in model:  # LiteLLM would send requests to an address within a model id
         model = ""
     return os.environ.get(MODEL_VARIABLE, model) or DEFAULT_MODEL
 
 
-def key_arguments(provider: str, names: list[str]) -> dict[str, str]:
-    """Return the keys of ``.env`` files for a provider, as arguments of LiteLLM's.
+def key_arguments(provider: str, missing: list[str]) -> dict[str, str]:
+    """Return the key of a provider from ``.env`` as arguments of LiteLLM's.
 
-    `names` are the variables that LiteLLM misses. A key in the environment, which LiteLLM finds by
-    itself, takes precedence.
+    `missing` are the variables that LiteLLM misses; a key in the environment it finds by itself.
     """
-    if not KEYS_OF_FILES:
-        return {}
-    if provider.startswith(("bedrock", "sagemaker")):
-        pairs = {name: KEYS_OF_FILES[name] for name in _AMAZON if name in KEYS_OF_FILES}
-        if pairs and not any(name in os.environ for name in _AMAZON):
-            return {name.lower(): value for name, value in pairs.items()}
-    stem = provider.upper()
-    stems = (stem, stem.removesuffix("_AI"), stem.removesuffix("_CHAT"))
-    usual = [f"{one}_API_{kind}" for one in stems for kind in ("KEY", "TOKEN")]
-    others = [name for key, name in _OTHER_NAMES.items() if provider.startswith(key)]
-    possible = [name for name in (*names, *usual, *others) if KEY_NAME.fullmatch(name)]
-    if any(name in os.environ for name in possible):
-        return {}
-    key = next((KEYS_OF_FILES[name] for name in possible if name in KEYS_OF_FILES), None)
-    return {} if key is None else {"api_key": key}
+    if provider in ("bedrock", "sagemaker"):
+        aws = {name: key for name, key in KEYS_OF_FILES.items() if name.startswith("AWS_")}
+        return {name.lower(): key for name, key in aws.items()} if missing else {}
+    names = [*missing, f"{provider.upper()}_API_KEY"]
+    key = next((KEYS_OF_FILES[name] for name in names if name in KEYS_OF_FILES), None)
+    return {} if key is None or any(map(os.environ.get, names)) else {"api_key": key}
+
+
+_HIDDEN = "[hidden]"
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+_MIN_SECRET = 8
+#: Longer texts are cut; messages and answers are shorter.
+_LONGEST = 250_000
+_FORMS = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk|pk|gsk|xai|hf|r8|nvapi)[-_][A-Za-z0-9_*.-]{8,}"
+    r"|AIza[\w-]{20,}"
+    r"|(?i:(?<=bearer ))[\w.~+/=-]{8,}"
+    r"|(?i:(?<=key=)|(?<=token=))[\w.~+/%-]{8,}"
+    r"|(?<=://)[^/@\s]+(?=@)"
+)
+
+
+def scrub(text: str) -> str:
+    """Replace keys in a text: values of variables that are named like one, and usual forms."""
+    if len(text) > _LONGEST:  # a key must not be cut in two
+        text = text[: max(text.rfind(" ", 0, _LONGEST), _LONGEST // 2)] + "…"
+    secrets = {
+        value
+        for name, value in (*os.environ.items(), *KEYS_OF_FILES.items())
+        if len(value) >= _MIN_SECRET and _SECRET_NAME.search(name)
+    }
+    for secret in sorted(secrets, key=len, reverse=True):  # a secret may be part of another
+        text = text.replace(secret, _HIDDEN)
+    return _FORMS.sub(_HIDDEN, text)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import combinations
+from statistics import fmean, median_low
 from typing import Any, Self
 
+from extractbench_nb.core import REGISTRY
 from extractbench_nb.core.text import (
     Judge,
     JudgeCall,
@@ -18,21 +22,107 @@ from extractbench_nb.core.text import (
     judge_of_document,
     verdict_of,
 )
-from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.judges.cache import JudgeCache
-from extractbench_nb.judges.calls import Asked
+from extractbench_nb.errors import ConfigError, InputError, UnavailableError, nearest
 from extractbench_nb.judges.client import BACKGROUND, ModelRequest
-from extractbench_nb.judges.llm import LLM, chosen_llm, number, refuse_options, with_options
+from extractbench_nb.judges.llm import (
+    LLM,
+    Asked,
+    Shown,
+    check_number,
+    chosen_llm,
+    with_options,
+)
 from extractbench_nb.judges.prompts import (
+    ANSWER_SCHEMA,
     PROMPT_VERSION,
     Message,
-    answer_schema,
-    check_schema,
     check_template,
     judge_messages,
     read_answer,
 )
-from extractbench_nb.judges.voting import VOTES, gather_verdicts, pass_mark, take_vote
+from extractbench_nb.support.wording import cut
+
+# --- votes --------------------------------------------------------------------------------------
+
+
+#: How several scores are combined. The median of an even number is the lower middle score, so it
+#: passes only if more than half of the scores pass.
+VOTES: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "median": median_low,
+    "mean": lambda scores: min(max(fmean(scores), min(scores)), max(scores)),
+    "min": min,
+    "max": max,
+}
+
+_PASS_MARK = 0.7
+_LONGEST_WORDS = 201  # the mark of a cut included
+
+VerdictOrError = Verdict | Exception
+
+
+def pass_mark(question: Question) -> float:
+    """Return the score that passes a question: ``pass_threshold`` of its params, else 0.7."""
+    metric = REGISTRY.entries.get(question.metric)
+    return _PASS_MARK if metric is None else metric.pass_mark(question.params)
+
+
+async def gather_verdicts(asks: Iterable[Awaitable[Any]]) -> list[VerdictOrError]:
+    """Await verdicts concurrently; errors are returned in place of the missing verdicts.
+
+    A result that is not a verdict gives a `JudgeError`. An `UnavailableError` is raised.
+    """
+    outcomes: list[VerdictOrError] = []
+    for result in await asyncio.gather(*asks, return_exceptions=True):
+        if isinstance(result, BaseException):
+            if isinstance(result, UnavailableError) or not isinstance(result, Exception):
+                raise result
+            outcomes.append(result)
+            continue
+        try:
+            score = float(result.score)
+            if not 0.0 <= score <= 1.0:
+                raise ValueError
+            calls = tuple(getattr(result, "calls", ()))
+            outcomes.append(Verdict(score, result.reason, result.reasoning, calls))
+        except (AttributeError, TypeError, ValueError):
+            shown = cut(repr(result), _LONGEST_WORDS)
+            problem = f"returned {shown}; expected a Verdict with a score from 0 to 1"
+            outcomes.append(JudgeError(problem))
+    return outcomes
+
+
+def take_vote(ballots: Sequence[tuple[str, VerdictOrError]], vote: str, mark: float) -> Verdict:
+    """Combine verdicts into one; raise an error if the missing ones could change pass or fail."""
+    verdicts, errors = list[Verdict](), list[tuple[str, JudgeError]]()
+    calls, quotes = list[JudgeCall](), list[str]()
+    for name, outcome in ballots:
+        if isinstance(outcome, Verdict):
+            verdicts.append(outcome)
+            text = cut(outcome.reasoning or outcome.reason, _LONGEST_WORDS)
+            quotes.append(f"{name} {outcome.score:.3g}: {text}")
+        else:
+            if not isinstance(outcome, JudgeError):
+                outcome = JudgeError(f"{type(outcome).__name__}: {outcome}")  # noqa: PLW2901
+            errors.append((name, outcome))
+            quotes.append(f"{name} no verdict ({cut(outcome.problem, _LONGEST_WORDS)})")
+        calls += outcome.calls
+    scores = [verdict.score for verdict in verdicts]
+    low, high = (VOTES[vote](scores + [end] * len(errors)) for end in (0.0, 1.0))
+    if not verdicts or (low >= mark) != (high >= mark):
+        name, first = errors[0]
+        problem = f"{len(errors)} of {len(ballots)} gave no verdict, which decides the {vote}; "
+        raise JudgeError(f"{problem}{name}: {first}", calls, first.reason)
+    reasons = {verdict.reason for verdict in verdicts}
+    reason = reasons.pop() if len(reasons) == 1 else "voted"
+    return Verdict(low, reason, f"{vote} of {' | '.join(quotes)}", tuple(calls))
+
+
+def _check_vote(vote: object) -> None:
+    if not isinstance(vote, str) or vote not in VOTES:
+        raise InputError(f"vote is {vote!r}; {nearest(vote, VOTES)}")
+
+
+# --- judges -------------------------------------------------------------------------------------
 
 #: The reason of what was not recorded.
 ABSENT = "not_recorded"
@@ -41,34 +131,17 @@ NO_PARAMS: Mapping[str, Any] = {}
 #: Options of an `LLM`, where it leaves them open.
 _USUAL = {"temperature": 0.0, "max_tokens": 2048, "timeout": 60.0}
 _OVERRIDES = ("model", "temperature", "max_tokens")
-_MOST_ANSWERS = 100
 
 
 class FieldJudge:
-    """What this package's judges have in common: they are values, made of their arguments."""
-
-    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Return the arguments of an equal judge; by default a judge equals only itself."""
-        return (id(self),), {}
+    """The methods of this package's judges."""
 
     def check(self, params: Mapping[str, Any] = NO_PARAMS) -> None:
-        """Check, before any work and without network, that the judge can be asked.
+        """Check, before any work and without network, that it can be asked; see `LLM.check`.
 
-        After this call, a model whose key was refused or that was not found is asked again.
-
-        Parameters
-        ----------
-        params : mapping, optional
-            The params of a field, which may name another model.
-
-        Raises
-        ------
-        InputError, UnavailableError
-            See `LLM.check`.
-        ConfigError
-            A param cannot be used; a ``prompt_template`` with other placeholders, for example.
-        OutputError
-            The cache cannot be used.
+        `params` of a field may name another model. A param that cannot be used raises a
+        `ConfigError`, a cache that cannot an `OutputError`. After this call, a model whose key was
+        refused or that was not found is asked again.
         """
         self._check(params)
 
@@ -77,32 +150,16 @@ class FieldJudge:
         return self._for_document(gold, predicted)
 
     async def ask(self, question: Question) -> Verdict:
-        """Judge the two values of a field.
+        """Judge the two values of a field; a `JudgeError` lists the calls without a verdict.
 
-        Parameters
-        ----------
-        question : Question
-            The values, and what the schema says about the field.
-
-        Returns
-        -------
-        Verdict
-            With the calls behind it. A model's reason is ``judged``; that of a vote is the one that
-            all members give, else ``voted``, and its reasoning quotes each of them.
-
-        Raises
-        ------
-        JudgeError
-            There is no verdict, or those that are missing decide whether a vote passes. The error
-            lists the calls.
-        InputError, ConfigError
-            See `check`.
+        A model's reason is ``judged``; that of a vote is the one that all members give, else
+        ``voted``, and its reasoning quotes each of them.
         """
         return await self._verdict(question)
 
     async def compare(self, gold: str, predicted: str) -> Verdict:
         """Judge one pair of texts, without a field or schema, as `ask` does."""
-        return await self.ask(Question(gold, predicted))
+        return await self._verdict(Question(gold, predicted))
 
     def _check(self, params: Mapping[str, Any]) -> None:
         raise NotImplementedError
@@ -110,27 +167,8 @@ class FieldJudge:
     def _for_document(self, gold: Any, predicted: Any) -> Self:
         return self
 
-    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
+    async def _verdict(self, question: Question) -> Verdict:
         raise NotImplementedError
-
-    def __eq__(self, other: object) -> bool:
-        """Be equal to a judge of the same class and options."""
-        return type(other) is type(self) and self._arguments() == other._arguments()
-
-    def __hash__(self) -> int:
-        """Hash consistently with equality; attributes of a judge need not be hashable."""
-        return hash(type(self))
-
-    def __repr__(self) -> str:
-        """Write the call that creates the judge, without keys."""
-        values, options = self._arguments()
-        shown = [*map(repr, values), *(f"{name}={value!r}" for name, value in options.items())]
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-    def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
-        """Pickle and copy the arguments only, without costs and calls in progress."""
-        values, options = self._arguments()
-        return (partial(type(self), *values, **options), ())
 
     def _with(self, **changes: Any) -> Self:
         """Return a copy with other attributes; nothing is read or checked again."""
@@ -142,65 +180,56 @@ class FieldJudge:
 class ModelJudge(FieldJudge):
     """Base class of judges whose verdicts are answers of a model, requested now or recorded."""
 
-    llm: LLM
+    model: LLM
     n: int
     vote: str
-    _instructions: str | None
+    additional_instructions: str | None
     #: The judge of what was not recorded.
     otherwise: Judge | None = None
+
+    @property
+    def name(self) -> str:
+        """Name shown in results: the model's id."""
+        return self.model.model
 
     def settings_for(self, params: Mapping[str, Any] = NO_PARAMS) -> tuple[LLM, str | None]:
         """Return the model and the additional instructions for a field with these params."""
         given = {name: value for name, value in params.items() if value is not None}
         try:
             overrides = {name: given[name] for name in _OVERRIDES if name in given}
-            llm = with_options(self.llm, overrides, _USUAL)
-            instructions = given.get("additional_instructions", self._instructions)
+            llm = with_options(self.model, overrides, _USUAL)
+            instructions = given.get("additional_instructions", self.additional_instructions)
             _check_text("additional_instructions", instructions)
         except InputError as error:
             raise ConfigError(None, str(error)) from None
         check_template(given.get("prompt_template"))
-        check_schema(given.get("structured_output_schema"))
         return llm, instructions
 
     def _check(self, params: Mapping[str, Any]) -> None:
         llm, _ = self.settings_for(params)
         llm.check()
-        if self.llm.cache is not None:
-            with self.llm.cache.opened():  # read-only will do
+        if self.model.cache is not None:
+            with self.model.cache.opened():
                 pass
-        self.llm.queue.hopeless.clear()
-        self.llm.queue.checked.add(llm.model)
+        self.model.queue.hopeless.clear()
 
-    async def ask(self, question: Question, *, sample: int | None = None) -> Verdict:
-        """Judge the two values of a field; see `FieldJudge.ask`.
-
-        `sample` says which of several answers to the same question, from 0 on; each is cached
-        separately. By default the verdict is the vote over `n` of them.
-        """
-        return await self._verdict(question, sample)
-
-    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
+    async def _verdict(self, question: Question) -> Verdict:
         llm, instructions = self.settings_for(question.params)
-        own_schema = question.params.get("structured_output_schema")
-        schema = answer_schema(own_schema)
         template = question.params.get("prompt_template")
         try:
-            messages, mark = judge_messages(
-                question, schema=schema, template=template, instructions=instructions
-            )
+            messages, mark = judge_messages(question, template=template, instructions=instructions)
         except RecursionError:
             raise JudgeError("the values are nested too deep", reason="too_deep") from None
-        read = partial(read_answer, mark=mark, schema=own_schema)
-        request = _request(llm, messages, schema, strict=own_schema is None)
+        read = partial(read_answer, mark=mark)
 
         async def judged(nth: int) -> Verdict:
+            request = _request(llm, messages, ANSWER_SCHEMA)
             call = await self._call(Asked(request, read, nth, question))
             score, reasoning = read(call.answer)
             return Verdict(score, "judged", reasoning, (call._replace(score=score),))
 
-        if sample is not None or self.n == 1:
-            return await judged(sample or 0)
+        if self.n == 1:
+            return await judged(0)
         results = await gather_verdicts(judged(nth) for nth in range(self.n))
         for result in results:
             if isinstance(result, Exception) and not isinstance(result, JudgeError):
@@ -215,7 +244,6 @@ class ModelJudge(FieldJudge):
         schema: Mapping[str, Any],
         *,
         params: Mapping[str, Any] = NO_PARAMS,
-        sample: int = 0,
     ) -> tuple[Any, JudgeCall]:
         """Ask the model any question, with the cache, limits, retries and budget of `ask`.
 
@@ -224,27 +252,22 @@ class ModelJudge(FieldJudge):
         """
         llm, _ = self.settings_for(params)
         try:
-            call = await self._call(Asked(_request(llm, messages, schema), read, sample))
+            call = await self._call(Asked(_request(llm, messages, schema), read))
             return read(call.answer), call
         except JudgeError as error:
             ask_other: Any = getattr(self.otherwise, "answer", None)
             if error.reason != ABSENT or not callable(ask_other):
                 raise
-        answer: tuple[Any, JudgeCall] = await ask_other(
-            messages, read, schema, params=params, sample=sample
-        )
+        answer: tuple[Any, JudgeCall] = await ask_other(messages, read, schema, params=params)
         return answer
 
     async def _call(self, asked: Asked) -> JudgeCall:
         """Find an answer that can be read, or raise `JudgeError`."""
-        queue, model = self.llm.queue, asked.request.model
-        if model not in queue.checked:
-            with_options(self.llm, {"model": model}).check()
-            queue.checked.add(model)
-        return await BACKGROUND.run(queue.answer(asked))
+        return await BACKGROUND.run(self.model.queue.answer(asked))
 
 
-class LLMJudge(ModelJudge):
+@dataclass(frozen=True, repr=False)
+class LLMJudge(Shown, ModelJudge):
     """A language model as the judge, with a cache on disk.
 
     Parameters
@@ -252,7 +275,7 @@ class LLMJudge(ModelJudge):
     model : str or LLM, optional
         The id of a model, or an `LLM` with its options; by default ``LLM()``.
     n : int, optional
-        Number of answers to request for each question, 1 to 100. With a `temperature` of 0 most
+        Number of answers to request for each question. With a `temperature` of 0 most
         models give the same answer each time.
     vote : str, optional
         How several answers are combined: ``median`` (the lower of two middle ones, so that it
@@ -260,68 +283,36 @@ class LLMJudge(ModelJudge):
         enough).
     additional_instructions : str, optional
         Additional instructions to the model, for all fields.
-    **unknown : object
-        Any other option is an error, which says where it belongs.
 
     Raises
     ------
     InputError
-        An option is unknown, or its value is not allowed.
+        The value of an option is not allowed.
 
     Notes
     -----
     The params of a field override: ``model``, ``temperature``, ``max_tokens``,
-    ``additional_instructions``, ``prompt_template`` and ``structured_output_schema``; see paper
-    section 3.2. Answers are cached by model, messages and parameters, so that a second run makes no
-    requests.
-
-    No request is made for two values that are the same JSON: the score is 1, the reason
-    ``identical``. A field with a ``prompt_template`` of its own is asked about nevertheless.
-
-    If some of `n` answers are missing, the vote stands if it would pass, or fail, with any scores
-    in their place; otherwise there is no verdict.
+    ``additional_instructions`` and ``prompt_template``; see paper section 3.2. No request is made
+    for two values that are the same JSON, unless the field has a ``prompt_template``.
 
     Examples
     --------
     >>> LLMJudge(LLM("openai/gpt-4o-mini", temperature=1.0), n=5)
     LLMJudge(LLM('openai/gpt-4o-mini', temperature=1.0), n=5)
-    >>> LLMJudge("openai/gpt-4o-mini", temperature=1.0)
-    Traceback (most recent call last):
-    extractbench_nb.errors.InputError: LLMJudge takes no temperature; it is an option of the ...
     """
 
-    def __init__(
-        self,
-        model: str | LLM | None = None,
-        *,
-        n: int = 1,
-        vote: str = "median",
-        additional_instructions: str | None = None,
-        **unknown: object,
-    ) -> None:
-        refuse_options("LLMJudge", unknown, ("n", "vote", "additional_instructions"))
-        if not number(1, _MOST_ANSWERS, whole=True)(n):
-            expected = f"a whole number from 1 to {_MOST_ANSWERS}: how many answers to one question"
-            raise InputError(f"n is {n!r}; expected {expected}")
-        _check_vote(vote)
-        _check_text("additional_instructions", additional_instructions)
-        self.llm = LLM() if model is None else chosen_llm(model)
-        self.n, self.vote, self._instructions = n, vote, additional_instructions
+    model: Any = None  # an id, or None, becomes an `LLM`
+    _: KW_ONLY
+    n: int = 1
+    vote: str = "median"
+    additional_instructions: str | None = None
 
-    @property
-    def name(self) -> str:
-        """Name shown in results: the model's id."""
-        return self.llm.model
-
-    @property
-    def cache(self) -> JudgeCache | None:
-        """The cache of answers; None if there is none."""
-        return self.llm.cache  # type: ignore[no-any-return]
-
-    @property
-    def spent_usd(self) -> float:
-        """US dollars that its model has spent in this process; see `LLM.spent_usd`."""
-        return self.llm.spent_usd
+    def __post_init__(self) -> None:
+        """Check every value, and make the model."""
+        check_number("n", self.n, 1, whole=True)
+        _check_vote(self.vote)
+        _check_text("additional_instructions", self.additional_instructions)
+        object.__setattr__(self, "model", LLM() if self.model is None else chosen_llm(self.model))
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -331,23 +322,10 @@ class LLMJudge(ModelJudge):
         own |= {"additional_instructions": instructions, "n": self.n, "vote": self.vote}
         return own | {"prompts": PROMPT_VERSION}
 
-    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        model = self.llm.model if self.llm == LLM(self.llm.model) else self.llm
-        options = {"n": self.n, "vote": self.vote, "additional_instructions": self._instructions}
-        return (model,), {k: v for k, v in options.items() if v not in (1, "median", None)}
 
-
-def _request(
-    llm: LLM, messages: Sequence[Message], schema: Mapping[str, Any], *, strict: bool = True
-) -> ModelRequest:
-    """Make a request; `strict`: the schema is one of ours, which providers accept as strict."""
+def _request(llm: LLM, messages: Sequence[Message], schema: Mapping[str, Any]) -> ModelRequest:
     limits = (llm.temperature, llm.max_tokens, llm.timeout or _USUAL["timeout"], llm.api_base)
-    return ModelRequest(llm.model, tuple(messages), *limits, schema, strict)
-
-
-def _check_vote(vote: object) -> None:
-    if not isinstance(vote, str) or vote not in VOTES:
-        raise InputError(f"vote is {vote!r}; {nearest(vote, VOTES)}")
+    return ModelRequest(llm.model, tuple(messages), *limits, schema, strict=True)
 
 
 def _check_text(name: str, text: object) -> None:
@@ -355,7 +333,8 @@ def _check_text(name: str, text: object) -> None:
         raise InputError(f"{name} is {text!r}; expected a text or None")
 
 
-class Ensemble(FieldJudge):
+@dataclass(frozen=True, repr=False)
+class Ensemble(Shown, FieldJudge):
     """A judge that takes a vote of several others.
 
     Parameters
@@ -365,8 +344,6 @@ class Ensemble(FieldJudge):
         `LLMJudge`, or any object with a name and ``compare``.
     vote : str, optional
         How their scores are combined; see `LLMJudge`.
-    name : str, optional
-        Name shown in results; by default made of the members' names.
 
     Raises
     ------
@@ -376,11 +353,8 @@ class Ensemble(FieldJudge):
     Notes
     -----
     If a member has no verdict, the vote is valid if it would pass, or fail, with any score of that
-    member; it then has the lowest score possible. Otherwise there is no verdict, and the outcome is
-    ``judge_error``. So a failing member never turns a fail into a pass, nor raises a score.
-
-    The param ``model`` of a field is ignored: the members are the models. A rule-based
-    member adds no call.
+    member; it then has the lowest score possible. Otherwise the outcome is ``judge_error``. So a
+    failing member never raises a score. The param ``model`` of a field is ignored.
 
     Examples
     --------
@@ -389,28 +363,29 @@ class Ensemble(FieldJudge):
     'min(offline, openai/gpt-4o-mini)'
     """
 
-    def __init__(
-        self, judges: Iterable[str | Judge], vote: str = "median", name: str | None = None
-    ) -> None:
-        _check_vote(vote)
-        _check_text("name", name)
-        is_list = not isinstance(judges, str) and isinstance(judges, Iterable)
-        items = list(judges) if is_list else []
+    judges: Any  # a tuple of judges
+    vote: str = "median"
+
+    def __post_init__(self) -> None:
+        """Check the members, which may be named."""
+        _check_vote(self.vote)
+        is_list = not isinstance(self.judges, str) and isinstance(self.judges, Iterable)
+        items = list(self.judges) if is_list else []
         if len(items) < 2:  # noqa: PLR2004
-            raise InputError(f"judges is {judges!r}; expected a list of two judges or more")
+            raise InputError(f"judges is {self.judges!r}; expected a list of two judges or more")
         members = [choose_judge(item, f"judges[{i}]") for i, item in enumerate(items)]
         for (i, a), (j, b) in combinations(enumerate(members), 2):
-            if _answers_of(a) == _answers_of(b):
+            if a == b:
                 raise InputError(
-                    f"judges[{i}] and judges[{j}] are the same, {a!r}, or would get the same "
-                    "answers from the cache; to ask a model several times use LLMJudge(n=...)"
+                    f"judges[{i}] and judges[{j}] are the same, {a!r}; to ask a model several "
+                    "times use LLMJudge(n=...)"
                 )
-        self.judges, self.vote, self._name = tuple(members), vote, name
+        object.__setattr__(self, "judges", tuple(members))
 
     @property
     def name(self) -> str:
         """Name shown in results."""
-        return self._name or f"{self.vote}({', '.join(judge.name for judge in self.judges)})"
+        return f"{self.vote}({', '.join(judge.name for judge in self.judges)})"
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -425,22 +400,11 @@ class Ensemble(FieldJudge):
         for judge in self.judges:
             check_judge(judge, _without_model(params))
 
-    async def _verdict(self, question: Question, sample: int | None = None) -> Verdict:
+    async def _verdict(self, question: Question) -> Verdict:
         asked = question._replace(params=_without_model(question.params))
         outcomes = await gather_verdicts(verdict_of(judge, asked) for judge in self.judges)
         ballots = [(j.name, outcome) for j, outcome in zip(self.judges, outcomes, strict=True)]
         return take_vote(ballots, self.vote, pass_mark(question))
-
-    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        name = {} if self._name is None else {"name": self._name}
-        return (list(self.judges),), {"vote": self.vote} | name
-
-
-def _answers_of(judge: Judge) -> Any:
-    """Return what the verdicts of a judge depend on; by default, the judge."""
-    if isinstance(judge, LLMJudge) and judge.cache is not None:
-        return judge.cache.path, judge.fingerprint
-    return judge
 
 
 def _without_model(params: Mapping[str, Any]) -> Mapping[str, Any]:

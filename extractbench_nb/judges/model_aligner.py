@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from extractbench_nb.core import estimated_blocks, pair_equal
 from extractbench_nb.core.schema import Node
 from extractbench_nb.core.text import JudgeCall, JudgeError
 from extractbench_nb.errors import ExtractBenchError, InputError
-from extractbench_nb.judges.llm import LLM, refuse_options
-from extractbench_nb.judges.llm_judge import NO_PARAMS, LLMJudge
+from extractbench_nb.judges.llm import LLM, Shown, check_number
+from extractbench_nb.judges.llm_judge import NO_PARAMS, LLMJudge, ModelJudge
 from extractbench_nb.judges.prompts import (
     ALIGN_VERSION,
     ALIGNMENT_SCHEMA,
@@ -29,6 +30,13 @@ from extractbench_nb.judges.prompts import (
     tokens_of,
 )
 
+#: The metric that stands for alignment.
+ALIGNING = "array_llm"
+
+#: Rounds of batches: the second one is for items that lost their partner, or found none.
+_ROUNDS = 2
+_FEWEST_ITEMS = 8
+_FEWEST_TOKENS = 2_000
 #: Candidates that are shown in any case; others must have this share of the best one's worth.
 _ALWAYS = 2
 _FAR_BEHIND = 0.5
@@ -107,16 +115,6 @@ def likely_partners(
     return chosen
 
 
-#: The metric that stands for alignment.
-ALIGNING = "array_llm"
-
-#: Rounds of batches: the second one is for items that lost their partner, or found none.
-ROUNDS = 2
-_FEWEST_ITEMS = 8
-_FEWEST_TOKENS = 2_000
-_USUAL = {"max_prompt_tokens": 16_000, "candidates": 5}
-
-
 class Alignment(NamedTuple):
     """Which items belong together, as (gold index, predicted index), and the calls behind it."""
 
@@ -124,32 +122,8 @@ class Alignment(NamedTuple):
     calls: tuple[JudgeCall, ...] = ()
 
 
-@runtime_checkable
-class Answering(Protocol):
-    """A judge that can be asked anything, such as `LLMJudge`, whose methods these are."""
-
-    @property
-    def name(self) -> str:
-        """Name shown in results."""
-
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        read: Callable[[str | None], Any],
-        schema: Mapping[str, Any],
-        *,
-        params: Mapping[str, Any] = ...,
-    ) -> tuple[Any, JudgeCall]:
-        """Ask, and return what `read` returned, and the call."""
-
-    def check(self, params: Mapping[str, Any] = ...) -> None:
-        """Check that it can be asked."""
-
-    def settings_for(self, params: Mapping[str, Any]) -> tuple[LLM, str | None]:
-        """Return the model and the additional instructions for a field with these params."""
-
-
-class LLMAligner:
+@dataclass(eq=False, repr=False)
+class LLMAligner(Shown):
     """Aligner of array items that asks a language model; see section 3.4 of the ExtractBench paper.
 
     Parameters
@@ -164,8 +138,6 @@ class LLMAligner:
     candidates : int, optional
         In batches, number of predicted items that each gold item is shown with, the most similar
         ones by offline similarity.
-    **unknown : object
-        Any other option is an error, which says where it belongs.
 
     Raises
     ------
@@ -175,58 +147,39 @@ class LLMAligner:
     Notes
     -----
     Equal items are paired without a request, and so are two items if no others are left. The answer
-    is checked: it names the code of its question, every number in it must have been shown, and none
-    may be in two pairs. After a bad answer the model is asked once more; after a second one there
-    is no alignment, and no verdict on the array. Whether a pair matches is decided by the metrics
-    of its fields, as after any other alignment.
+    is checked: every number in it must have been shown, and none may be in two pairs. After two bad
+    answers there is no alignment, and no verdict on the array. Whether a pair matches is decided by
+    the metrics of its fields, as after any other alignment.
 
-    In batches, the number of requests grows with the number of items. If two batches pair the same
-    predicted item, the pair with the higher offline similarity is kept. Items without a partner are
-    shown once more, with the most similar remaining items. An item without a similar one, as in a
-    translation, is shown with the items at its position.
+    If two batches pair the same predicted item, the pair with the higher offline similarity is
+    kept. Items without a partner are shown once more, with the most similar remaining items. An
+    item without a similar one, as in a translation, is shown with the items at its position.
 
     The params of an array's ``array_llm`` override ``model``, ``temperature``, ``max_tokens`` and
     ``additional_instructions``.
 
     Examples
     --------
-    >>> LLMAligner("openai/gpt-4o-mini", candidates=3)
-    LLMAligner('openai/gpt-4o-mini', candidates=3)
+    >>> LLMAligner(LLMJudge("openai/gpt-4o-mini"), candidates=3).name
+    'llm(openai/gpt-4o-mini)'
     """
 
-    def __init__(
-        self,
-        judge: str | LLM | Answering | None = None,
-        *,
-        max_prompt_tokens: int = _USUAL["max_prompt_tokens"],
-        candidates: int = _USUAL["candidates"],
-        **unknown: object,
-    ) -> None:
-        refuse_options("LLMAligner", unknown, tuple(_USUAL))
-        for name, value, least in (
-            ("max_prompt_tokens", max_prompt_tokens, _FEWEST_TOKENS),
-            ("candidates", candidates, 1),
-        ):
-            if type(value) is not int or value < least:
-                raise InputError(f"{name} is {value!r}; expected a whole number from {least:,} on")
-        self._given = judge
-        chosen: object = judge
-        if isinstance(judge, LLM) or (isinstance(judge, str) and "/" in judge):
-            chosen = LLMJudge(judge)
-        if chosen is not None and not isinstance(chosen, Answering):
+    judge: Any = None
+    _: KW_ONLY
+    max_prompt_tokens: int = 16_000
+    candidates: int = 5
+
+    def __post_init__(self) -> None:
+        """Check every value, and make the judge."""
+        for name, least in (("max_prompt_tokens", _FEWEST_TOKENS), ("candidates", 1)):
+            check_number(name, getattr(self, name), least, whole=True)
+        if isinstance(self.judge, LLM) or (isinstance(self.judge, str) and "/" in self.judge):
+            self.judge = LLMJudge(self.judge)
+        if self.judge is not None and not isinstance(self.judge, ModelJudge):
             raise InputError(
-                f"judge of an aligner is {judge!r}; expected a LiteLLM model id such as "
+                f"judge of an aligner is {self.judge!r}; expected a LiteLLM model id such as "
                 "'openai/gpt-4o-mini', an LLM or an LLMJudge"
             )
-        self.judge = chosen
-        self.max_prompt_tokens = max_prompt_tokens
-        self.candidates = candidates
-
-    def __repr__(self) -> str:
-        """Write the call that makes it."""
-        given = [] if self._given is None else [repr(self._given)]
-        named = [f"{k}={getattr(self, k)!r}" for k, v in _USUAL.items() if getattr(self, k) != v]
-        return f"LLMAligner({', '.join([*given, *named])})"
 
     @property
     def name(self) -> str:
@@ -238,7 +191,7 @@ class LLMAligner:
         """What its alignments depend on; a resumed batch compares it."""
         judge = self.judge
         own = None if judge is None else getattr(judge, "fingerprint", judge.name)
-        limits = {name: getattr(self, name) for name in _USUAL}
+        limits = {"max_prompt_tokens": self.max_prompt_tokens, "candidates": self.candidates}
         return {"judge": own, "prompts": ALIGN_VERSION} | limits
 
     def asking(self, judge: object) -> LLMAligner:
@@ -257,8 +210,8 @@ class LLMAligner:
         if self.judge is not None:
             return self
         possible = [judge, *getattr(judge, "judges", ())]
-        other = next((one for one in possible if isinstance(one, Answering)), None) or LLMJudge()
-        return with_judge(self, other)
+        models = (one for one in possible if isinstance(one, ModelJudge))
+        return replace(self, judge=next(models, None) or LLMJudge())
 
     def check(self, params: Mapping[str, Any] = NO_PARAMS) -> None:
         """Check, before any work and without network, that the model can be asked.
@@ -296,8 +249,7 @@ class LLMAligner:
         JudgeError
             A question has no answer that can be used; with all calls that were made.
         """
-        judge, params, items = self.judge, node.params_of(ALIGNING), node.children.items
-        assert judge is not None  # noqa: S101 - see `asking`
+        params, items = node.params_of(ALIGNING), node.children.items
         prefix = len(node.children.prefix)
         pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
         if items is None:
@@ -308,19 +260,17 @@ class LLMAligner:
             raise JudgeError("the items are nested too deep", reason="too_deep") from None
         pairs += equal
         # what is left on both sides
-        left, right = (
-            {i: gold[i] for i in sorted(others)},
-            {j: predicted[j] for j in sorted(spurious)},
-        )
+        left = {i: gold[i] for i in sorted(others)}
+        right = {j: predicted[j] for j in sorted(spurious)}
         if len(left) == len(right) == 1:  # a pair, whatever they say
             return Alignment(sorted([*pairs, *zip(left, right, strict=True)]))
         calls: list[JudgeCall] = []
         shown: dict[int, set[int]] = {}  # predicted items that a gold item was shown with
         worth: dict[tuple[int, int], float] = {}
-        for _ in range(ROUNDS):
+        for _ in range(_ROUNDS):
             if not left or not right:
                 break
-            compose, limits = self._form(node, items, judge, params)
+            compose, limits = self._form(node, items, params)
             texts = [_texts(side, limits.tokens) for side in (left, right)]
             fits = sum(sum(_sizes(side).values()) for side in texts) <= limits.tokens
             if fits and not shown and len(left) + len(right) <= limits.items:
@@ -337,15 +287,17 @@ class LLMAligner:
                     fresh = [j for j in map(places.__getitem__, row) if j not in shown.get(i, ())]
                     partners[i] = {j: worth[i, j] for j in fresh[: limits.candidates]}
                 parts = batches(_sizes(texts[0]), _sizes(texts[1]), partners, limits)
-            questions = []
+            asks = []
             for part in parts:
-                lines = [
+                ours, theirs = (
                     {i: side[i][0] for i in ids} for side, ids in zip(texts, part, strict=True)
-                ]
-                questions.append((part, *compose(*lines)))
+                )
+                messages, mark = compose(ours, theirs)
+                read = partial(read_pairs, mark=mark, gold=part.gold, predicted=part.predicted)
+                asks.append(self.judge.answer(messages, read, ALIGNMENT_SCHEMA, params=params))
                 for i in part.gold:
                     shown.setdefault(i, set()).update(part.predicted)
-            claims = await _claims(judge, params, questions, calls)
+            claims = _claims(await asyncio.gather(*asks, return_exceptions=True), calls)
             for i, j in sorted(claims, key=lambda pair: (-worth.get(pair, 0.0), pair)):
                 if i in left and j in right:  # of two that want the same item, the likelier
                     del left[i], right[j]
@@ -353,10 +305,10 @@ class LLMAligner:
         return Alignment(sorted(pairs), tuple(calls))
 
     def _form(
-        self, node: Node, items: Node, judge: Answering, params: Mapping[str, Any]
+        self, node: Node, items: Node, params: Mapping[str, Any]
     ) -> tuple[Callable[..., tuple[tuple[Message, ...], str]], Limits]:
         """Return what composes a question, with the mark of its answer, and what fits into it."""
-        llm, instructions = judge.settings_for(params)
+        llm, instructions = self.judge.settings_for(params)
         most = self.max_prompt_tokens
         fields = describe_fields(items, most // 4)
         compose = partial(align_messages, node, fields, instructions=instructions)
@@ -365,11 +317,6 @@ class LLMAligner:
             raise JudgeError("the instructions take too much of max_prompt_tokens", (), "too_long")
         named = ((llm.max_tokens or 0) // 2 - AROUND_ANSWER) // NAMED_ITEM
         return compose, Limits(room, max(_FEWEST_ITEMS, named), self.candidates)
-
-
-def with_judge(aligner: LLMAligner, judge: Answering) -> LLMAligner:
-    """Return an aligner that asks another judge."""
-    return LLMAligner(judge, **{name: getattr(aligner, name) for name in _USUAL})
 
 
 def _texts(items: Mapping[int, Any], most: int) -> dict[int, tuple[str, int]]:
@@ -381,18 +328,8 @@ def _sizes(texts: Mapping[int, tuple[str, int]]) -> dict[int, int]:
     return {index: tokens + LINE_TOKENS for index, (_, tokens) in texts.items()}
 
 
-async def _claims(
-    judge: Answering,
-    params: Mapping[str, Any],
-    questions: Sequence[tuple[Batch, tuple[Message, ...], str]],
-    calls: list[JudgeCall],
-) -> list[tuple[int, int]]:
-    """Ask all at once; one question without an answer leaves the array without an alignment."""
-    asks = []
-    for batch, messages, mark in questions:
-        read = partial(read_pairs, mark=mark, gold=batch.gold, predicted=batch.predicted)
-        asks.append(judge.answer(messages, read, ALIGNMENT_SCHEMA, params=params))
-    outcomes = await asyncio.gather(*asks, return_exceptions=True)
+def _claims(outcomes: Sequence[Any], calls: list[JudgeCall]) -> list[tuple[int, int]]:
+    """Gather pairs and calls; one question without an answer leaves the array without alignment."""
     claims, errors = list[tuple[int, int]](), list[BaseException]()
     for outcome in outcomes:
         if isinstance(outcome, BaseException):

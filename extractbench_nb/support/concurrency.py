@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 import warnings
@@ -11,36 +10,26 @@ from collections.abc import Coroutine, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from extractbench_nb.errors import InputError, needs
-
-if TYPE_CHECKING:
-    import asyncio
 
 T = TypeVar("T")
 
 
 def run_anywhere(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, also where an event loop is running (a notebook cell)."""
-    try:
-        if _is_in_loop():
-            return _run_elsewhere(coroutine)
-        return run_loop(coroutine)
-    finally:
-        with suppress(RuntimeError, ValueError):  # still running after a second interruption
-            coroutine.close()  # an interruption may come before it is awaited
-
-
-def _is_in_loop() -> bool:
     import asyncio
 
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(coroutine)
+        return _run_elsewhere(coroutine)
+    finally:
+        with suppress(RuntimeError, ValueError):  # still running after a second interruption
+            coroutine.close()  # an interruption may come before it is awaited
 
 
 def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -61,7 +50,7 @@ def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
 
     with ThreadPoolExecutor(1) as pool:
         try:
-            return pool.submit(lambda: run_loop(work())).result()
+            return pool.submit(lambda: asyncio.run(work())).result()
         except BaseException:
             if begun.cancel():
                 coroutine.close()
@@ -70,50 +59,6 @@ def _run_elsewhere(coroutine: Coroutine[Any, Any, T]) -> T:
                 with suppress(RuntimeError):  # the loop has ended
                     loop.call_soon_threadsafe(task.cancel)
             raise
-
-
-def run_loop(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a new event loop, as ``asyncio.run`` does.
-
-    Notes
-    -----
-    A loop that is interrupted while closing cannot be closed again, and prints a traceback when it
-    is garbage-collected.
-    """
-    import asyncio
-
-    runner = asyncio.Runner()
-    try:
-        with undisturbed():
-            runner.get_loop()
-        return runner.run(coroutine)
-    finally:
-        with undisturbed():
-            runner.close()
-        coroutine.close()
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Delay one interruption (SIGINT) until the block ends; a second one takes effect at once."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    waiting: list[tuple[int, FrameType | None]] = []
-
-    def put_off(number: int, frame: FrameType | None) -> None:
-        if waiting:
-            before(number, frame)
-        waiting.append((number, frame))
-
-    signal.signal(signal.SIGINT, put_off)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if waiting:
-            before(*waiting[0])
 
 
 _WATCH_SECONDS = 1.0

@@ -19,11 +19,6 @@ from typing import Any
 
 from extractbench_nb.errors import InputError, OutputError
 
-#: Larger files are not read; this package writes much smaller ones.
-_MOST_BYTES = 200_000_000
-#: Do not follow links, and do not wait for the writer of a pipe.
-_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-
 
 def make_folder(folder: Path) -> Path:
     """Make a folder and its parents, or raise one clear `OutputError`."""
@@ -66,31 +61,21 @@ def read_own_file(path: Path, what: str) -> bytes:
     """Read a file of this package from a folder that others may have changed."""
     refuse_irregular(path, what)
     try:
-        handle = os.open(path, os.O_RDONLY | _CAREFULLY | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "rb") as file:
-            size = os.fstat(handle).st_size
-            content = file.read(_MOST_BYTES) if size <= _MOST_BYTES else b""
+        return path.read_bytes()
     except FileNotFoundError:
         raise
     except OSError as error:
         problem = error.strerror or str(error)
         raise InputError(f"{what} file {str(path)!r} cannot be read: {problem}") from None
-    if size > _MOST_BYTES:
-        raise InputError(f"{what} file {str(path)!r} has more than {_MOST_BYTES:,} bytes")
-    return content
 
 
 def read_own_json(path: Path, what: str) -> Any:
     """Read JSON from a file that this package wrote; raises `InputError` as `read_own_file`."""
     try:
-        content = read_own_file(path, what)
+        return json.loads(read_own_file(path, what).decode("utf-8-sig"))
     except FileNotFoundError:
         raise InputError(f"{what} file {str(path)!r} does not exist") from None
-    try:
-        return json.loads(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{what} file {str(path)!r} is not UTF-8: {error}") from None
-    except (RecursionError, ValueError) as error:
+    except (RecursionError, ValueError) as error:  # it may be no UTF-8
         raise InputError(f"{what} file {str(path)!r} is not JSON: {error}") from None
 
 
@@ -104,7 +89,9 @@ def replacing(path: Path) -> Iterator[Path]:
         os.close(handle)
         temporary = Path(name)
         yield temporary
-        _finish(temporary)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        _set_mode(temporary, 0o666)
         temporary.replace(path)
     except BaseException as error:
         if temporary is not None:
@@ -125,9 +112,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         make_folder(folder.parent)
         temporary = Path(tempfile.mkdtemp(prefix=".xb-", suffix=".part", dir=folder.parent))
         yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o777 & ~mask)
+        _set_mode(temporary, 0o777)
         if folder.is_dir():
             folder.rmdir()  # an empty one, which Windows does not replace
         temporary.rename(folder)
@@ -147,13 +132,11 @@ def write_texts(texts: Mapping[Path, str]) -> None:
             temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
-def _finish(temporary: Path) -> None:
-    """Flush the file to disk, and set the usual permissions of new files."""
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
+def _set_mode(path: Path, mode: int) -> None:
+    """Set the usual permissions of new files, which temporary ones have not."""
     mask = os.umask(0)
     os.umask(mask)
-    temporary.chmod(0o666 & ~mask)
+    path.chmod(mode & ~mask)
 
 
 def _failed(path: Path, error: OSError | ValueError) -> OutputError:
@@ -200,13 +183,11 @@ def _hash(path: Path, size: int, changed: int) -> str:
 
 def load_figures(path: Path, names: tuple[str, ...]) -> dict[str, int] | None:
     """Read figures that `save_figures` wrote."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict) or tuple(sorted(found)) != tuple(sorted(names)):
-        return None
-    return found if all(type(v) is int and v >= 0 for v in found.values()) else None
+    with suppress(OSError, ValueError, RecursionError):
+        figures = json.loads(path.read_bytes())
+        if isinstance(figures, dict) and set(figures) == set(names):
+            return figures if all(type(v) is int and v >= 0 for v in figures.values()) else None
+    return None
 
 
 def save_figures(path: Path, figures: Mapping[str, int]) -> None:

@@ -58,7 +58,6 @@ def as_pandas(frame: Any) -> Any:
     ):
         return frame
     pa = needs("pyarrow", "batch")
-    _refuse_objects(frame)
     try:
         table = frame if isinstance(frame, pa.Table) else pa.table(frame)
         named = zip(table.column_names, table.columns, strict=True)
@@ -71,20 +70,6 @@ def as_pandas(frame: Any) -> Any:
     return found.set_axis([table.column_names[at] for at in kept], axis="columns")
 
 
-def _refuse_objects(frame: Any) -> None:
-    """Raise `InputError` where a frame of Polars has Python objects.
-
-    Arrow cannot read these, and before its version 2 Polars ends the whole process when asked.
-    """
-    schema = getattr(frame, "schema", None)
-    for name, kind in schema.items() if isinstance(schema, Mapping) else ():
-        if str(kind) == "Object":
-            raise InputError(
-                f"column {name!r} is of the type Object, which has no values for other programs; "
-                "write it as JSON text"
-            )
-
-
 _INDEX = re.compile(r"__index_level_\d+__\Z")
 
 
@@ -92,11 +77,6 @@ def _of_arrow(name: str, column: Any) -> pd.Series:
     """Return a column of an Arrow table; nested cells as Python objects."""
     pa = needs("pyarrow", "batch")
     kind = column.type
-    if pa.types.is_fixed_size_binary(kind) or isinstance(kind, pa.BaseExtensionType):
-        raise InputError(
-            f"column {name!r} is of the Arrow type {kind}, which has no values for other programs; "
-            "write it as JSON text"
-        )
     if pa.types.is_nested(kind):
         try:
             cells = column.to_pylist(maps_as_pydicts="strict")

@@ -14,14 +14,6 @@ from extractbench_nb.errors import InputError, no_column
 Frame = TypeVar("Frame", pd.Series, pd.DataFrame)
 
 
-def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Put frames below each other, with cells as objects.
-
-    From columns of different types pandas 2 makes those of the frames with values, and warns.
-    """
-    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
-
-
 def known_sums(values: Frame, keys: list[pd.Series], *, sort: bool) -> Frame:
     """Sum by keys; a sum with a missing part is missing, for which pandas 2 has no option."""
     is_known: Any = values.notna()
@@ -41,15 +33,8 @@ def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.In
     return distinct.get_indexer(cells).astype(np.int64), distinct
 
 
-def _copies_on_write() -> bool:
-    """Say whether a shallow copy keeps its values when the other is written to: from pandas 3."""
-    written = pd.Series([0])
-    shallow = written.copy(deep=False)
-    written.iloc[0] = 1
-    return bool(shallow.iloc[0] == 0)
-
-
-_DEEP = not _copies_on_write()
+#: From pandas 3, a shallow copy keeps its values when the other is written to.
+_DEEP = int(pd.__version__.partition(".")[0]) < 3  # noqa: PLR2004
 
 
 def own_copy(frame: Frame) -> Frame:

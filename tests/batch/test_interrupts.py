@@ -7,8 +7,7 @@ import threading
 
 import pytest
 
-from extractbench_nb.runs.evaluate import evaluate_runs
-from extractbench_nb.support.concurrency import run_anywhere, run_loop
+from extractbench_nb.support.concurrency import run_anywhere
 from tests.waiting import PATIENCE, wait_until
 
 GOOD = {"seller": "Northwind Paper"}
@@ -35,39 +34,10 @@ async def interrupted():
     await asyncio.sleep(PATIENCE)
 
 
-@pytest.fixture
-def closed(monkeypatch):
-    """Interrupt every event loop while it is being closed; tell of each whether it got closed."""
-    found = []
-    close = asyncio.SelectorEventLoop.close
-
-    def interrupted_close(loop):
-        interrupt()
-        close(loop)
-        found.append(loop.is_closed())
-
-    monkeypatch.setattr(asyncio.SelectorEventLoop, "close", interrupted_close)
-    return found
-
-
-def test_a_loop_is_closed_before_the_interruption_comes_through(closed):
-    with pytest.raises(KeyboardInterrupt):
-        run_loop(seven())
-    assert closed == [True]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_a_batch_is_interrupted_while_a_loop_is_closed(closed, frame_of):
-    with pytest.raises(KeyboardInterrupt):
-        evaluate_runs(frame_of(("r", "d", GOOD)), progress=False)
-    assert closed
-    assert all(closed)
-
-
 def test_work_is_interrupted_at_once():
     with pytest.raises(KeyboardInterrupt):
-        run_loop(interrupted())
-    assert run_loop(seven()) == 7
+        run_anywhere(interrupted())
+    assert run_anywhere(seven()) == 7
 
 
 # Where a loop is running (a notebook cell), and the work is done in another thread.

@@ -225,3 +225,8 @@ def test_long_texts_come_to_an_end(text):
     verdict = JUDGE.compare(text, text[:-5] + "other")
     assert 0.0 <= verdict.score <= 1.0
     assert JUDGE.compare(text, text).score == 1.0
+
+
+@pytest.mark.parametrize("pair", read_pairs("reported_pairs.json"), ids=str)
+def test_pairs_that_were_judged_wrongly_once_and_pairs_like_them(pair):
+    assert (JUDGE.compare(pair.gold, pair.predicted).score >= PASS) is pair.same

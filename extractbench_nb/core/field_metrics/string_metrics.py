@@ -236,7 +236,6 @@ JUDGE_PARAMS = (
     ),
     Param("additional_instructions", "string", meaning="Text that is added to the prompt."),
     Param("prompt_template", "string", meaning="Your prompt, with ``{gold}`` and ``{predicted}``."),
-    Param("structured_output_schema", "object", meaning="Schema of the answer, with a ``score``."),
     Param("temperature", "number", minimum=0.0, meaning="Of the model."),
     Param("max_tokens", "number", minimum=1, meaning="Limit of the model's answer."),
 )

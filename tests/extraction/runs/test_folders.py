@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.runs.folders import Run, RunFolder, check_names, describe_run
-from extractbench_nb.support import files as _files
 
 META: dict[str, Any] = {"finish_reason": "stop", "error": None}
 
@@ -87,22 +86,22 @@ def test_where_writing_stops_nothing_is_half_written(
     folder.write("old", "old", META)
     before = {path.name: path.read_bytes() for path in folder.path.iterdir()}
     calls = {"count": 0}
-    finish, replace = _files._finish, Path.replace
+    fsync, replace = os.fsync, Path.replace
 
     def counted() -> None:
         calls["count"] += 1
         if calls["count"] > step:
             raise OSError(28, "No space left on device")
 
-    def failing_finish(path: Path) -> None:
+    def failing_fsync(handle: int) -> None:
         counted()
-        finish(path)
+        fsync(handle)
 
     def failing_replace(self: Path, target: Path) -> Path:
         counted()
         return replace(self, target)
 
-    monkeypatch.setattr(_files, "_finish", failing_finish)
+    monkeypatch.setattr(os, "fsync", failing_fsync)
     monkeypatch.setattr(Path, "replace", failing_replace)
     with pytest.raises(OutputError, match="No space left"):
         folder.write("new", "text", META)

@@ -1,8 +1,7 @@
 """What OpenAI, Anthropic and Gemini send, byte by byte; `tests.llm_server` sends it."""
 
-import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -82,24 +81,6 @@ def refused(provider: str, status: int, message: str = "scripted", **more: Any) 
     error |= {} if details is None else {"details": details}
     body = {"error": error} | ({"type": "error"} if provider == "anthropic" else {})
     return http(json.dumps(body).encode(), status, **more)
-
-
-def bomb(size: int) -> Wire:
-    """Send blanks, compressed a thousand times smaller."""
-    return http(gzip.compress(b" " * size), content_encoding="gzip")
-
-
-def large(size: int) -> Wire:
-    """Send that many bytes of one JSON text, in pieces."""
-    piece = b"x" * 65_536
-
-    def pieces() -> Iterator[bytes]:
-        yield b'"'
-        for _ in range(size // len(piece)):
-            yield piece
-        yield b"x" * (size % len(piece) - 2) + b'"'
-
-    return http(pieces, length=size)
 
 
 def cut(wire: Wire, after: str) -> Wire:

@@ -57,7 +57,7 @@ def test_googles_cloud_needs_its_package_and_a_login(
     with pytest.raises(InputError, match=r"litellm\[google\]"):
         LLMJudge().check()
     monkeypatch.setattr(access, "find_spec", lambda _: "a spec")
-    with pytest.raises(InputError, match=r"VERTEXAI_PROJECT.*gcloud auth application-default"):
+    with pytest.raises(InputError, match=r"VERTEXAI_PROJECT.*gcloud/application_default"):
         LLMJudge().check()
     login = tmp_path / ".config" / "gcloud" / "application_default_credentials.json"
     login.parent.mkdir(parents=True)

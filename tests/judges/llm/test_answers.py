@@ -1,7 +1,6 @@
 import json
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,12 +23,8 @@ def marked(text: str) -> str:
 READ: dict[str, tuple[str, tuple[float, str | None]]] = {
     "integer": ('{"score": 1, "reasoning": "x"}', (1.0, "x")),
     "no words": ('{"score": 0}', (0.0, None)),
-    "reason": ('{"score": 0.5, "reason": "y"}', (0.5, "y")),
     "words of another type": ('{"score": 0.5, "reasoning": ["y"]}', (0.5, None)),
     "fence without a language": ('```\n{"score": 0.5}\n```', (0.5, None)),
-    "commas": ('{"score": 0.5, "why": [1, 2,], "reasoning": "a,}",}', (0.5, "a,}")),
-    "quotes in single quotes": ("{'score': 0.5, 'reasoning': 'so \"it\" isn\\'t'}",
-                                (0.5, 'so "it" isn\'t')),
     "line break in a text": ('{"score": 0.5, "reasoning": "a\nb"}', (0.5, "a\nb")),
     "braces in a text": ('Well: {"score": 0, "reasoning": "{\\"score\\": 1}"}',
                          (0.0, '{"score": 1}')),
@@ -53,9 +48,9 @@ REFUSED: dict[str, tuple[str | None, str]] = {
     "huge": (json.dumps({"score": 10**4000}), "score is"),
     "too many digits": ('{"score": %s}' % ("9" * 5000), "no JSON object"),
     "null": ('{"score": null}', "a NoneType"),
-    # what a document says inside of a broken answer is not the answer
-    "cut off": ('{"reasoning": "it says {\'score\': 1}, but', "no JSON object"),
-    "inside a broken one": ('{"reasoning": it says {"score": 1}, "score": 0}', "no JSON object"),
+    "single quotes": ("{'score': 1}", "no JSON object"),
+    "trailing comma": ('{"score": 1,}', "no JSON object"),
+    "cut off": ('{"score": 1', "no JSON object"),
     "deep": ('{"score":' * 20_000, "no JSON object"),
     "braces": ("{" * 100_000, "no JSON object"),
     "long": ("x" * 200_001, "200,001"),
@@ -86,10 +81,6 @@ def test_what_is_missing_is_said_in_no_words_of_the_answer() -> None:
         with pytest.raises(Unparsable) as caught:
             read_answer(json.dumps({"mark_code": MARK, "score": value}), MARK)
         assert order not in str(caught.value)
-    schema = {"additionalProperties": False, "properties": {"score": {"maximum": 1}}}
-    with pytest.raises(Unparsable, match="fit the schema at additionalProperties") as caught:
-        read_answer(json.dumps({"mark_code": MARK, "score": 1, order: order}), MARK, schema)
-    assert order not in str(caught.value)
 
 
 @pytest.mark.parametrize("text, problem", REFUSED.values(), ids=REFUSED)
@@ -107,33 +98,13 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert 0 <= score <= 1
 
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"score": {"enum": [0, 0.5, 1]}, "kind": {"type": "string"}},
-    "required": ["score", "kind"],
-}
-
-
-def test_a_schema_of_the_field_is_heeded() -> None:
-    assert read_answer(marked('{"score": 0.5, "kind": "date"}'), MARK, SCHEMA) == (0.5, None)
-    with pytest.raises(Unparsable, match="properties/score/enum"):
-        read_answer(marked('{"score": 0.6, "kind": "date"}'), MARK, SCHEMA)
-    with pytest.raises(Unparsable, match="required"):
-        read_answer(marked('{"score": 0.5}'), MARK, SCHEMA)
-
-
-def test_no_schema_is_fetched() -> None:
-    with pytest.raises(Unparsable, match="leads nowhere"):
-        read_answer(marked('{"score": 1}'), MARK, {"$ref": "http://127.0.0.1:9/schema.json"})
-
-
 LONG = """
 import json, time
 from extractbench_nb.runs.outputs import parse_output
 from extractbench_nb.judges.prompts import Unparsable, read_answer
-from extractbench_nb.judges.call_failures import scrub
+from extractbench_nb.judges.environment import scrub
 
-back, double = chr(92), chr(34)
+back = chr(92)
 inner = json.dumps({"score": 1, "items": [{"a": 1}] * 12_000})
 texts = [
     json.dumps(inner)[1:-1],  # escaped twice, the quotes around it lost
@@ -142,13 +113,11 @@ texts = [
     "{'a': '" + f"{back}'" * 90_000,
     f'{{{back}"' * 60_000,
     f'{{{back}"}}' * 45_000,
-    f"{{{back}'}}" * 45_000,
-    f"{{'{back}{double}}}" * 30_000,
+    '{"' * 90_000,
     "{" * 190_000,
     '{"a":' * 38_000,
-    "{" + "," * 190_000,
-    "{," + " " * 190_000 + "x",
     '{"a": 1}' * 24_000,
+    '{"a": 0, "a": 0}' * 11_000,
 ]
 for text in texts:
     assert 30_000 < len(text) <= 200_000, len(text)

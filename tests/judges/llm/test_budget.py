@@ -8,7 +8,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.judges import LLMJudge
-from extractbench_nb.judges.calls import most_tokens
+from extractbench_nb.judges.llm import most_tokens
 from extractbench_nb.support.token_counts import count_tokens
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.llm_server import LLMServer, Reply, Request, answer
@@ -44,13 +44,13 @@ def test_a_request_that_may_exceed_the_budget_is_not_made(
     limits = {"max_tokens": LONGEST, "cache": False}
     judge = make(PRICED, **limits)
     ask(judge, text, "x")
-    cost = judge.spent_usd
+    cost = judge.model.spent_usd
     assert cost > 0
     poor, rich = (make(PRICED, budget_usd=cost * share, **limits) for share in (0.999, 2.5))
     assert fail(poor, text, "x").reason == "budget"
-    assert (poor.spent_usd, len(server.requests)) == (0.0, 1)
+    assert (poor.model.spent_usd, len(server.requests)) == (0.0, 1)
     assert ask(rich, text, "x").score == 1.0
-    assert rich.spent_usd == cost
+    assert rich.model.spent_usd == cost
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_all_uses_of_one_model_share_its_budget(
     make: MakeJudge, server: LLMServer, tmp_path: Path
 ) -> None:
     server.respond = lambda _: answer(1.0)
-    model = make(PRICED, max_tokens=LONGEST, cache=False).llm
+    model = make(PRICED, max_tokens=LONGEST, cache=False).model
     ask(LLMJudge(model), "a", "b")
     cost = model.spent_usd
     ask(LLMJudge(model, additional_instructions="Heed."), "a", "b")
@@ -81,7 +81,7 @@ def test_all_uses_of_one_model_share_its_budget(
     one = list(dataset.listing["document"][:1])
     assert xb.extract(one, model=model, **options).unasked == []
     assert model.spent_usd == pytest.approx(3 * cost)
-    with_limit = make(PRICED, max_tokens=LONGEST, cache=False, budget_usd=cost / 1e3).llm
+    with_limit = make(PRICED, max_tokens=LONGEST, cache=False, budget_usd=cost / 1e3).model
     assert fail(LLMJudge(with_limit), "a", "b").reason == "budget"
     options["folder"] = tmp_path / "another"
     assert xb.extract(one, model=with_limit, **options).unasked == one

@@ -1,88 +1,23 @@
 """Judges and aligners at their edges: what is shared, damaged, interrupted, forked, too long."""
 
 import asyncio
-import gc
-import json
 import os
-import sqlite3
 import threading
-import warnings
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.text.judging import Question
-from extractbench_nb.judges.client import BACKGROUND
-from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import MakeJudge, ask
-from tests.judges.llm.test_aligning import run, three
 from tests.llm_server import HANG, LLMServer, answer
 from tests.loaded import loaded_script
 from tests.waiting import PATIENCE, until, wait_until
-
-PRICED = "openai/gpt-4o-mini"
-#: An answer of the maximum length, which is asked for by max_tokens=LONG: 0.06 US dollars.
-LONG = 100_000
-LONG_ANSWER = replace(answer(1.0), tokens=(10, LONG))
 
 
 def several(count: int) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
     names = [f"f{i}" for i in range(count)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
     return schema, {n: f"gold {n}" for n in names}, {n: f"said {n}" for n in names}
-
-
-def test_a_judge_fails_by_its_own_limits_only(make: MakeJudge, server: LLMServer) -> None:
-    """Two judges ask the same at the same time; what one may not spend is not the other's."""
-    server.respond = lambda _: LONG_ANSWER
-    server.latency = 0.05
-    poor, rich = make(PRICED, budget_usd=0.1, max_tokens=LONG), make(PRICED, max_tokens=LONG)
-    case = several(10)
-    with ThreadPoolExecutor(2) as pool:
-        ours, theirs = pool.map(lambda judge: xb.evaluate(*case, judge=judge), (poor, rich))
-    assert theirs.summary["judge_errors"] == 0
-    assert ours.summary["judged"] >= 1
-    assert poor.spent_usd <= 0.1
-
-
-def test_members_that_would_get_each_others_answers_are_refused(make: MakeJudge) -> None:
-    with pytest.raises(xb.InputError, match="would get the same answers"):
-        xb.judges.Ensemble([make(timeout=5), make(timeout=6)])
-    xb.judges.Ensemble([make(cache=False, timeout=5), make(cache=False, timeout=6)])
-    xb.judges.Ensemble([make(temperature=0.1), make(temperature=0.2)])
-
-
-DAMAGE = {  # of the row with a key
-    "cut answer": "UPDATE answers SET answer = '{cut' WHERE key = ?",
-    "no request": "UPDATE answers SET request = '[]' WHERE key = ?",
-    "another request": "UPDATE answers SET request = replace(request, 'gold', 'g') WHERE key = ?",
-    "no numbers": "UPDATE answers SET prompt_tokens = 'many' WHERE key = ?",
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_answer_is_asked_for_again(
-    make: MakeJudge, server: LLMServer, damage: str, tmp_path: Path
-) -> None:
-    judge = make()
-    case = several(3)
-    first = xb.evaluate(*case, judge=judge)
-    assert judge.cache is not None
-    with sqlite3.connect(judge.cache.path) as database:
-        first_key = database.execute("SELECT min(key) FROM answers").fetchone()
-        database.execute(damage, first_key)
-    database.close()
-    assert judge.cache.export(tmp_path / "export.jsonl") == 2
-    server.forget()
-    second = xb.evaluate(*case, judge=judge)
-    assert len(server.requests) == 1
-    assert second.fields.equals(first.fields)
-    xb.evaluate(*case, judge=judge)
-    assert len(server.requests) == 1
 
 
 INTERRUPTED = """
@@ -155,17 +90,6 @@ def test_what_is_under_way_in_the_parent_can_be_asked_in_a_fork(
     assert os.waitstatus_to_exitcode(status) == 0
 
 
-@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\u2029", "\x0b", "\x0c"])
-def test_an_item_is_one_line(make: MakeJudge, end: str) -> None:
-    gold, predicted = three()
-    gold[0]["title"] = f'x{end}7: {{"id": "{gold[1]["id"]}"}}'
-    with LLMServer(knowing(lambda item: item["id"])) as server:
-        run(make(api_base=server.url), gold, predicted)
-        lines = server.requests[0].quoted["gold_items"].splitlines()
-    assert [line.partition(": ")[0] for line in lines] == ["0", "1", "2"]
-    assert json.loads(lines[0].partition(": ")[2])["title"] == gold[0]["title"]
-
-
 def test_cancelling_leaves_nothing_under_way(make: MakeJudge, server: LLMServer) -> None:
     server.respond = lambda _: HANG
 
@@ -181,34 +105,3 @@ def test_cancelling_leaves_nothing_under_way(make: MakeJudge, server: LLMServer)
     server.forget()
     assert xb.evaluate(*several(5), judge=make()).summary["passed"] == 5
     assert len(server.requests) == 5
-
-
-def test_whatever_is_cancelled_was_awaited(make: MakeJudge, server: LLMServer) -> None:
-    """Also while LiteLLM prepares a request, in a thread: nothing warns."""
-    judge = make(cache=False, n=2)
-    ask(judge, "warm", "up")  # begins tasks of LiteLLM's that stay
-    server.respond = lambda _: replace(answer(1.0), delay=60.0)
-
-    async def main(delay: float) -> None:
-        task = asyncio.ensure_future(judge.ask(Question("a", "b")))
-        await asyncio.sleep(delay)
-        task.cancel()
-        await asyncio.wait([task])
-        await BACKGROUND.run(settled())
-
-    async def settled() -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task(), *lasting}
-        if others:
-            await asyncio.wait(others, timeout=PATIENCE)
-
-    async def under_way() -> set[Any]:
-        return asyncio.all_tasks()
-
-    lasting = asyncio.run(BACKGROUND.run(under_way()))
-
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        for milliseconds in range(25):
-            asyncio.run(main(milliseconds / 1000))
-        gc.collect()
-    assert not [one.message for one in told if "never awaited" in str(one.message)]

@@ -8,10 +8,9 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.judges import LLM, Ensemble, LLMJudge
+from extractbench_nb.judges import Ensemble, LLMJudge
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import LLMServer, answer, failure
-from tests.waiting import until
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -131,15 +130,6 @@ def test_a_field_does_not_make_all_members_one_model(make: MakeJudge, server: LL
     assert all("Heed this." in request.text for request in server.requests)
 
 
-def test_members_are_checked_before_any_work(server: LLMServer) -> None:
-    with pytest.raises(xb.InputError, match="OPENAI_API_KEY"):
-        xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=Ensemble(["offline", "openai/gpt-4o-mini"]))
-    local = LLM("openai/x", api_base=server.url)
-    with pytest.raises(xb.ConfigError, match="temperature"):
-        Ensemble(["offline", local]).check({"temperature": -1})
-    assert server.requests == []
-
-
 @pytest.mark.parametrize(
     "judges, told",
     [
@@ -157,37 +147,3 @@ def test_members_are_checked_before_any_work(server: LLMServer) -> None:
 def test_members_that_are_refused(judges: Any, told: str) -> None:
     with pytest.raises(xb.InputError, match=told):
         Ensemble(judges)
-
-
-def test_options_that_are_refused() -> None:
-    with pytest.raises(xb.InputError, match="vote is 'majority'; expected one of max, mean"):
-        Ensemble(["offline", Fixed(1)], "majority")
-    for name in ("", " ", 5):
-        with pytest.raises(xb.InputError, match=r"name is .*; expected a text or None"):
-            Ensemble(["offline", Fixed(1)], name=name)  # type: ignore[arg-type]
-
-
-def test_cancelling_reaches_the_members() -> None:
-    seen: list[str] = []
-
-    class Slow:
-        name = "slow"
-
-        async def compare(self, gold: str, predicted: str) -> Verdict:
-            seen.append("asked")
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                seen.append("cancelled")
-                raise
-            raise AssertionError
-
-    async def cancelled() -> None:
-        task = asyncio.ensure_future(Ensemble(["offline", Slow()]).compare("a", "b"))
-        await until(lambda: seen, task)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancelled())
-    assert seen == ["asked", "cancelled"]

@@ -88,16 +88,6 @@ def test_all_that_a_document_says_is_quoted(text: str, make: MakeJudge, server: 
     assert sum(named in field for field in fields) == 2  # at the top and in the rows
 
 
-@pytest.mark.parametrize("text", KINDS.values(), ids=KINDS)
-def test_nothing_of_it_stands_outside(text: str, make: MakeJudge, server: LLMServer) -> None:
-    xb.evaluate(*document("harmless"), judge=make())
-    (usual,) = {outside(request) for request in server.requests}
-    server.forget()
-    xb.evaluate(*document(text), judge=make())
-    assert len(server.requests) == 5
-    assert {outside(request) for request in server.requests} == {usual}
-
-
 @pytest.mark.parametrize("text", ORDERS.values(), ids=ORDERS)
 def test_a_model_that_obeys_is_not_fooled(text: str, make: MakeJudge, server: LLMServer) -> None:
     server.respond = obedient
@@ -115,19 +105,3 @@ def test_a_template_of_the_users_quotes_too(text: str, make: MakeJudge, server: 
     ev = xb.evaluate(*document(text, prompt_template=template), judge=make())
     assert right(ev) == ["$.rows[0].id"]
     assert len({outside(request) for request in server.requests}) == 1
-
-
-@pytest.mark.parametrize("text", ORDERS.values(), ids=ORDERS)
-def test_an_answer_that_repeats_it_is_not_obeyed(
-    text: str, make: MakeJudge, server: LLMServer
-) -> None:
-    """What a model says first is its own message; nothing of it is in what it is told next."""
-    server.respond = lambda request: (
-        answer(float(ORDER in request.prompt))
-        if len(request.body["messages"]) > 2
-        else Reply(text.replace(ANSWER, ORDER))
-    )
-    ev = xb.evaluate(*document("harmless"), judge=make())
-    assert ev.judge_calls["score"].tolist() == [0.0] * 5
-    roles = [[m["role"] for m in request.body["messages"]] for request in server.requests]
-    assert roles.count(["system", "user", "assistant", "user"]) == len(roles) / 2 == 5

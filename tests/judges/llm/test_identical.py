@@ -5,11 +5,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.core.text.judging import Question, Verdict
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import LLMServer, answer, failure
 
@@ -81,41 +78,3 @@ def test_the_same_json_is_not_asked_about(
     else:
         assert verdict == (1.0, True, "correct", "identical")
         assert row["reasoning"] is pd.NA
-
-
-class Counting:
-    """A judge that asks nobody, and counts."""
-
-    name = "counting"
-
-    def __init__(self) -> None:
-        self.asked: list[Question] = []
-
-    def compare(self, gold: str, predicted: str) -> Verdict:
-        raise AssertionError("it takes whole questions")
-
-    async def ask(self, question: Question) -> Verdict:
-        self.asked.append(question)
-        return Verdict(0.0, "asked")
-
-
-VALUES = st.recursive(
-    st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-@given(VALUES, VALUES, st.booleans())
-def test_only_what_differs_is_asked_about(gold: Any, other: Any, same: bool) -> None:
-    judge = Counting()
-    schema = {"evaluation_config": "string_semantic"}
-    predicted = gold if same else other
-    ev = xb.evaluate({"type": "object", "properties": {"a": schema}}, {"a": gold},
-                     {"a": predicted}, judge=judge)  # fmt: skip
-    row = ev.fields.iloc[0]
-    assert (row["reason"] == "asked") == bool(judge.asked)
-    assert all(repr(q.gold) != repr(q.predicted) for q in judge.asked)
-    if same:
-        assert not judge.asked
-        assert row["passed"]

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.judges.prompts import quoted
-from extractbench_nb.support.model_json import json_objects
+from extractbench_nb.judges.prompts import json_objects, quoted
 from tests.judges.llm.conftest import MakeJudge
 from tests.llm_server import LLMServer, Reply, Request, answer, truthful
 
@@ -91,11 +90,9 @@ def follows(request: Request) -> Reply:
 MODELS = (copies, quotes, follows)
 FIELD = {"type": "string", "evaluation_config": {"metric_id": "string_semantic"}}
 TEMPLATE = "{structured_output_schema} {metadata} {gold} {predicted}"
-GRADES = {"type": "object", "properties": {"score": {"enum": [0, 0.7, 1]}}}
 PARAMS: dict[str, dict[str, Any]] = {
     "usual": {},
     "template": {"prompt_template": TEMPLATE},
-    "schema": {"structured_output_schema": GRADES},
 }
 
 
@@ -114,8 +111,8 @@ def test_no_prediction_makes_its_judge_pass(
     assert len(ev.judge_calls) == 20
     scores = ev.judge_calls["score"].dropna()
     assert (scores == 0).all()
-    assert judge.cache is not None
-    assert judge.cache.info().answers == len(scores)  # nothing else is cached
+    assert judge.model.cache is not None
+    assert len(judge.model.cache.entries()) == len(scores)  # nothing else is cached
     obeyed = ev.judge_calls["error"].str.contains("mark_code").fillna(value=False)
     assert (obeyed.sum() >= 15) == (model is not follows)
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.text.judging import JudgeError, Question
+from extractbench_nb.core.text.judging import Question
 from extractbench_nb.judges.client import BACKGROUND
 from tests.judges.llm.conftest import MakeJudge, ask
-from tests.llm_server import HANG, LLMServer, failure
+from tests.llm_server import HANG, LLMServer
 from tests.waiting import until
 
 SCHEMA = {"type": "object", "properties": {f"f{i}": {"type": "string"} for i in range(12)}}
@@ -63,10 +63,10 @@ def test_connections_stay_open_from_one_loop_to_the_next(
 
 def test_equal_questions_at_once_are_asked_once(make: MakeJudge, server: LLMServer) -> None:
     server.latency = 0.05
-    judge, other = make("openai/gpt-4o-mini"), make("openai/gpt-4o-mini", timeout=900)
+    judge = make("openai/gpt-4o-mini")
 
     async def many() -> list[Any]:
-        return await asyncio.gather(*[j.ask(Question("a", "b")) for j in [judge] * 5 + [other] * 5])
+        return await asyncio.gather(*[judge.ask(Question("a", "b")) for _ in range(10)])
 
     with ThreadPoolExecutor(3) as pool:
         found = [
@@ -78,40 +78,6 @@ def test_equal_questions_at_once_are_asked_once(make: MakeJudge, server: LLMServ
     assert sorted(call.attempts for call in calls) == [0] * 29 + [1]
     assert sum(call.cost_usd for call in calls) == 2.1e-05
     assert sum(not call.cached for call in calls) == 1
-
-
-def test_equal_questions_fail_together(make: MakeJudge, server: LLMServer) -> None:
-    server.script(failure(400))
-    judge = make()
-
-    async def many() -> list[Any]:
-        asked = [judge.ask(Question("a", "b")) for _ in range(4)]
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    found = asyncio.run(many())
-    assert all(isinstance(error, JudgeError) for error in found)
-    assert [error.reason for error in found] == ["bad_request"] * 4
-    assert sum(error.calls[0].attempts for error in found) == len(server.requests) == 1
-
-
-def test_who_leaves_does_not_take_the_others_along(make: MakeJudge, server: LLMServer) -> None:
-    server.hold()
-    judge = make()
-
-    async def two() -> float:
-        first = asyncio.create_task(judge.ask(Question("a", "a")))
-        await until(lambda: server.requests, first)
-        second = asyncio.create_task(judge.ask(Question("a", "a")))
-        for _ in range(20):  # turns of the judges' loop: more than the second needs to join
-            await BACKGROUND.run(asyncio.sleep(0))
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
-        server.release()
-        return (await second).score
-
-    assert asyncio.run(two()) == 1.0
-    assert len(server.requests) == 1
 
 
 def test_a_cancelled_question_frees_its_turn(make: MakeJudge, server: LLMServer) -> None:

@@ -1,8 +1,4 @@
-"""A judge that fails, beside the published package with the same judge: what the rates say.
-
-Both ask one server, through LiteLLM's real client. The package descends into an array whose judge
-fails: it finds no values at the fields of the items there, and passes each as ``both_null``.
-"""
+"""A judge that fails raises no rate."""
 
 import json
 import random
@@ -135,14 +131,3 @@ def test_pairs_that_stay_open_never_raise_a_score(
 ) -> None:
     case = Case(TABLE, gold, predicted)
     check_never_higher(evaluated(case, share, salt), evaluated(case, 0, 0))
-
-
-@settings(deadline=None, max_examples=30)
-@given(tables, tables, shares, st.integers(0, 999))
-def test_strict_never_rises(gold: Any, predicted: Any, share: float, salt: int) -> None:
-    case = Case(TABLE, gold, predicted)
-    down, up = evaluated(case, share, salt, "strict"), evaluated(case, 0, 0, "strict")
-    for score in ("pass_rate", "overall_score", "field_score"):
-        assert down.summary[score] <= up.summary[score] + 1e-12
-    assert passed_paths(down) <= passed_paths(up)
-    assert down.summary["judged"] + down.summary["judge_errors"] == down.summary["evaluated"]

@@ -87,11 +87,11 @@ def test_killed_finished_elsewhere_and_read_here(
     folder = tmp_path / "answers"
     left = iter(range(20))
     server.respond = lambda request: HANG if next(left, None) is None else truthful(request)
-    cache = make(cache=folder).cache
+    cache = make(cache=folder).model.cache
     assert cache is not None
     with loaded_script(SCRIPT, arguments_of(server.url, folder)) as killed:
         wait_until(lambda: len(server.requests) == 20 + AT_ONCE or not killed.process.is_alive())
-        wait_until(lambda: cache.info().answers == 20 or not killed.process.is_alive())
+        wait_until(lambda: len(cache.entries()) == 20 or not killed.process.is_alive())
         killed.process.kill()
         killed.process.join(PATIENCE)
     assert len(server.requests) == 20 + AT_ONCE

@@ -10,19 +10,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.text.judging import JudgeError
-from extractbench_nb.judges.call_failures import scrub
+from extractbench_nb.judges.environment import scrub
 from tests.judges.llm.conftest import MakeJudge, ask, fail
 from tests.judges.llm.providers import said as said_by
 from tests.llm_server import EMPTY, MARK, LLMServer, Reply, Request, answer, failure
 
 
 def everything(error: JudgeError) -> str:
-    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+    shown = traceback.TracebackException.from_exception(error)
     kept = [error.__context__, error.__cause__]
     return "".join(shown.format()) + repr(error) + repr(pickle.dumps(error)) + repr(kept)
 
@@ -128,15 +127,6 @@ def frames(ev: Any) -> Iterator[str]:
     yield repr(pickle.dumps(ev))
 
 
-def files(folder: Path) -> Iterator[str]:
-    """Yield every file below a folder as it is, and what is in those that are compressed."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            yield repr(path.read_bytes())
-        if path.suffix == ".parquet":
-            yield pd.read_parquet(path).to_csv()
-
-
 @pytest.fixture
 def base(server: LLMServer, provider: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Set the keys of all providers; return the server's address as the provider has it."""
@@ -146,19 +136,6 @@ def base(server: LLMServer, provider: str, monkeypatch: pytest.MonkeyPatch) -> s
     monkeypatch.setenv("AZURE_API_VERSION", "2024-10-21")
     server.respond = specificity(provider)
     return address
-
-
-def batches(judge: Any, folder: Path) -> list[Any]:
-    """Evaluate in workers, read that back, evaluate here, and save that too."""
-    runs = pd.DataFrame(
-        {"run": ["a"], "document": ["d"], "schema": [SCHEMA], "gold": [GOLD]}
-        | {"predicted": [PREDICTED]}
-    )
-    options = {"judge": judge, "progress": False}
-    there = xb.evaluate_runs(runs, save_to=folder / "batch", n_jobs=2, **options)
-    here = xb.evaluate_runs(runs, **options)
-    here.save(folder / "saved")
-    return [there, xb.load_evaluations(folder / "batch"), here]
 
 
 @pytest.mark.parametrize("provider", MODELS)
@@ -174,21 +151,22 @@ def test_no_key_of_any_provider_is_left_anywhere(
 ) -> None:
     options = {"max_attempts": 2, "max_concurrency": 1, "additional_instructions": "x"}
     judge = make(MODELS[provider][0], api_base=base, **options)
-    results = []
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, judge=judge)
-        if provider == "openai":  # what is written does not depend on the provider
-            ev.save(tmp_path / "report")
-            results = batches(judge, tmp_path)
+        ev.save(tmp_path / "report")
     for word in WORDS[1:]:
         fail(judge, word)
     errors = [everything(fail(judge, word)) for word in WORDS[1:]]
-    assert judge.cache is not None
-    judge.cache.export(tmp_path / "out.jsonl")
-    shown = [repr(judge), repr(vars(judge)), repr(pickle.dumps(judge)), repr(judge.cache.info())]
-    shown += [text for found in (ev, *results) for text in frames(found)] + errors
-    shown += [*files(tmp_path), *(str(one.message) for one in told), repr(capfd.readouterr())]
+    assert judge.model.cache is not None
+    shown = [
+        repr(judge),
+        repr(vars(judge)),
+        repr(pickle.dumps(judge)),
+        repr(judge.model.cache),
+    ]
+    shown += [*frames(ev), *errors, *(str(one.message) for one in told), repr(capfd.readouterr())]
+    shown += [repr(path.read_bytes()) for path in tmp_path.rglob("*") if path.is_file()]
     shown += [f"{record.getMessage()} {record.exc_info} {vars(record)}" for record in log.records]
 
     # the key was sent, and everything came back with it

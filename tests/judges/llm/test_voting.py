@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.core.text.judging import JudgeCall, JudgeError, Question, Verdict
-from extractbench_nb.judges.voting import (
+from extractbench_nb.judges.llm_judge import (
     VOTES,
     VerdictOrError,
     gather_verdicts,
@@ -21,7 +20,6 @@ from extractbench_nb.judges.voting import (
 SCORES = st.sampled_from([0.0, 0.2, 0.5, 0.69, 0.7, 0.71, 0.9, 1.0]) | st.floats(0, 1)
 MARKS = st.sampled_from([0.0, 0.5, 0.7, 1.0]) | st.floats(0, 1)
 BALLOTS = st.lists(st.none() | SCORES, min_size=1, max_size=7)
-GRID = (0.0, 0.3, 0.5, 0.7, 0.9, 1.0)
 
 
 def ballots(scores: Sequence[float | None]) -> list[tuple[str, VerdictOrError]]:
@@ -85,30 +83,6 @@ def test_a_voter_that_is_down_raises_no_score(
         assert (found.score >= mark) == (working.score >= mark)
 
 
-@given(BALLOTS, st.sampled_from(list(VOTES)), MARKS)
-def test_a_vote_stands_only_if_no_missing_verdict_could_turn_it(
-    scores: list[float | None], vote: str, mark: float
-) -> None:
-    found = voted(scores, vote, mark)
-    missing = scores.count(None)
-    ends = {0.0, 1.0, mark}
-    wholes = [
-        [rest.pop(0) if s is None else s for s in scores]
-        for rest in map(list, product(ends if missing > 2 else ends | set(GRID), repeat=missing))
-    ]
-    passes = {VOTES[vote](whole) >= mark for whole in wholes}
-    if isinstance(found, Verdict):
-        assert passes == {found.score >= mark}
-        assert 0 <= found.score <= 1
-    else:
-        assert len(passes) == 2 or missing == len(scores)
-
-
-@given(BALLOTS, st.sampled_from(list(VOTES)))
-def test_all_calls_are_kept(scores: list[float | None], vote: str) -> None:
-    assert [call.score for call in voted(scores, vote).calls] == scores
-
-
 class Answer:
     def __init__(self, score: Any) -> None:
         self.score, self.reason, self.reasoning = score, "said", None
@@ -126,18 +100,6 @@ def test_what_is_no_verdict_is_a_failure(bad: Any) -> None:
     assert isinstance(found[0], JudgeError)
     assert "expected a Verdict" in str(found[0])
     assert found[1] == Verdict(1.0, "said")
-
-
-@pytest.mark.parametrize("error", [asyncio.CancelledError, KeyboardInterrupt, SystemExit])
-def test_interruptions_are_no_answers(error: type[BaseException]) -> None:
-    async def interrupted() -> Verdict:
-        raise error
-
-    async def both() -> list[VerdictOrError]:
-        return await gather_verdicts([interrupted(), asyncio.sleep(0, Verdict(1.0, "x"))])
-
-    with pytest.raises(error):
-        asyncio.run(both())
 
 
 @pytest.mark.parametrize(
