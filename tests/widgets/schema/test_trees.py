@@ -159,7 +159,7 @@ def test_rows_of_other_schemas_do_not_count() -> None:
 @pytest.mark.parametrize(
     "names, message",
     [
-        (("other",), r"'s0', 's1'; none of them fits"),
+        (("other",), r"'s0', 's1'; 0 of them fit"),
         (("title", "venue", "year"), r"'s0', 's1'; 2 of them fit"),
     ],
 )
