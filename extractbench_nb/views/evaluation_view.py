@@ -15,7 +15,6 @@ import traitlets
 from extractbench_nb.core import OUTCOMES, Evaluation, find_causes
 from extractbench_nb.errors import nearest
 from extractbench_nb.support.nodes import Node, h
-from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import (
     accepted_text,
     one_line,
@@ -35,7 +34,7 @@ from extractbench_nb.views.view import View, checked_name, known, part
 PER_PAGE, _MOST_PAIRS = 40, 25
 #: Characters of lines, names, paths, and texts in full.
 _LONGEST_LINE, _LONGEST_NAME, _LONGEST_PATH, _LONGEST_WORDS = 400, 60, 2_000, 4_000
-_MOST_FOLDED, _MOST_EXAMPLES, _BEGINNING = 60, 5, 400
+_BEGINNING = 400
 _SCORES = ("pass_rate", "overall_score", "field_score")
 _SIDES = ("gold", "predicted")
 _NONE = -1
@@ -55,16 +54,13 @@ class Filters(NamedTuple):
 
     def in_words(self) -> str:
         """Describe the filters."""
+        conditions = {name: found for name, found in self._asdict().items() if name != "sort"}
         parts = [
-            self.node and f"at or below {self.node}",
-            self.outcome.replace("_", " "),
-            self.reason and f"reason {self.reason}",
-            self.metric and f"metric {self.metric}",
-            self.text.strip() and f"with “{self.text.strip()}”",
-            "counted only" if self.only_counted else "",
-            "not passed only" if self.only_failed else "",
+            name if found is True else f"{name} {str(found).strip()}"
+            for name, found in conditions.items()
+            if found
         ]
-        return ", ".join(one_line(text, _LONGEST_LINE) for text in parts if text)
+        return one_line(", ".join(parts).replace("_", " "), _LONGEST_LINE)
 
 
 #: The conditions that are traits of the view by the same name.
@@ -135,38 +131,21 @@ def head(ev: Evaluation) -> Node:
         )
     if summary["gold_coverage"] < 1:
         notes.append(f"The schema declares only {summary['gold_coverage']:.1%} of gold's values.")
-    sides = [f"{part}_{side}" for side in _SIDES for part in ("outcome", "paths")]
-    broken_rules = ev.rules.loc[ev.rules["finding"].notna(), ["rule", *sides, "message"]]
-    alike = ev.warnings.groupby(["side", "kind", "message"], sort=False)["path"]
-    warnings = alike.agg(number="size", path="first").reset_index()  # equal ones once
+    rules = ev.rules[ev.rules["finding"].notna()]
+    for counted, examples, name in (
+        (f"{plural(len(rules), 'rule')} broken or failed", rules["rule"], "rules"),
+        (plural(len(ev.warnings), "warning"), ev.warnings["message"], "warnings"),
+    ):
+        if len(examples):
+            first = one_line(str(examples.iloc[0]), _LONGEST_LINE)
+            notes.append(f"{counted}, such as: {first}. See ev.{name}.")
     return h(
         "div",
         ui.headline(texts["pass_rate"], ui.because(find_causes(ev).text)),
         h("p", " · ".join(about), cls="xb-quiet"),
         broken,
         [h("p", note, cls="xb-note") for note in notes],
-        _folded(broken_rules, "broken rule", "rules"),
-        _folded(warnings, "warning", "warnings"),
     )
-
-
-def _folded(frame: pd.DataFrame, noun: str, name: str) -> Node | None:
-    """List the rows of a frame under its number; `name` is that of the whole frame."""
-    if frame.empty:
-        return None
-    body = [
-        h("tr", [h("td", _cell(value), dir="auto") for value in row])
-        for row in frame.head(_MOST_FOLDED).itertuples(index=False)
-    ]
-    table = ui.table([column.replace("_", " ") for column in frame.columns], h("tbody", body))
-    left = ui.more(len(frame) - _MOST_FOLDED, f"rows; ev.{name} has them all")
-    return h("details", h("summary", plural(len(frame), noun)), table, left)
-
-
-def _cell(value: Any) -> str:
-    is_list = isinstance(value, list | tuple)
-    text = ", ".join(value[:_MOST_EXAMPLES]) if is_list else "" if is_missing(value) else str(value)
-    return one_line(text, _LONGEST_LINE)
 
 
 # --- arrays ---------------------------------------------------------------------------------------
@@ -587,7 +566,7 @@ class EvaluationView(View):
             label = one_line(node.label + ", required" * row.required, _LONGEST_LINE)
         facts = {
             "outcome": f"{outcome_text(row.outcome)}: {row.reason.replace('_', ' ')}",
-            "read": accepted_text(row.accepted_as, _LONGEST_WORDS),
+            "read": accepted_text(row.accepted_as, _LONGEST_LINE),
             "score": f"{score}{passed}",
             "metric": row.metric + (f" ({written})" if written else ""),
             "difference": self._kinds.get(row.path, "").replace("_", " "),
@@ -600,7 +579,7 @@ class EvaluationView(View):
         gold, predicted = whole(row, self._limit)
         sides = {
             name if side.state == "present" else f"{name} ({side.state})": side
-            for name, side in (("gold", gold), ("predicted", predicted))
+            for name, side in zip(_SIDES, (gold, predicted), strict=True)
         }
         is_cut = (gold.hidden or predicted.hidden) and not items and self._limit < MOST
         code = f"{self._variable}.fields.loc[[{row.Index}]]"

@@ -271,8 +271,8 @@ class Rows:
         written = all(term is not None for terms in steps for term, _ in terms)
         if not written or len(code) > _LONGEST_CODE:
             code = f"{name}.iloc[{listed.tolist()}]"
-        left, shown, chosen = (np.flatnonzero(mask) for mask in (left, shown, chosen))
-        return Query(left, shown, chosen, listed, code)
+        of_shown, of_cell = np.flatnonzero(shown), np.flatnonzero(chosen)
+        return Query(np.flatnonzero(left), of_shown, of_cell, listed, code)
 
     def _named(self, column: str, names: list[str]) -> list[Term]:
         """Make the condition that a column, or an axis, has one of the names."""

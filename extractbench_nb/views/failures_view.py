@@ -63,9 +63,8 @@ def shade(value: float, *, is_change: bool) -> str:
         return f"xb-s{0 if value <= 0 else 10 if value >= 1 else 1 + min(8, int(value * 9))}"
     if np.isnan(value) or value == 0:
         return "xb-absent"
-    return (
-        f"xb-{'gain' if value > 0 else 'loss'}{1 + sum(abs(value) > bound for bound in (0.1, 0.4))}"
-    )
+    step = 1 + sum(abs(value) > bound for bound in (0.1, 0.4))
+    return f"xb-{'gain' if value > 0 else 'loss'}{step}"
 
 
 def heatmap(grid: model.Heatmap, chosen: model.Selection, compared: str) -> Node:
@@ -433,11 +432,9 @@ class FailureExplorer(View):
         if kind in ("evidence", "gold") and self._dataset is not None:
             from extractbench_nb.views.evidence_view import EvidenceView
 
-            side = (
-                "predicted" if (kind, row["predicted_state"]) == ("evidence", "present") else "gold"
-            )
-            there = row["predicted_path"] if side == "predicted" else path
-            there = there if isinstance(there, str) else path
+            is_gold = kind == "gold" or row["predicted_state"] != "present"
+            there = path if is_gold or is_missing(row["predicted_path"]) else row["predicted_path"]
+            side = "gold" if is_gold else "predicted"
             page = EvidenceView(self._dataset, document, ev, side=side, path=there)
             return page, f"{where} {path} on its page"
         from extractbench_nb.views.evaluation_view import EvaluationView

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -155,19 +155,17 @@ class SchemaTree:
     def __init__(self, nodes: list[TreeNode]) -> None:
         self.nodes = nodes
         self._drawn: tuple[Any, Node] | None = None
-        below, shown = Counter(node.parent for node in nodes), 1
+        self._below: defaultdict[int | None, list[int]] = defaultdict(list)
+        for at, node in enumerate(nodes):
+            self._below[node.parent].append(at)
         self._unfolded: set[int] = set()  # level by level, while the tree fits a screen or two
-        for at in sorted(range(len(nodes)), key=self._depths().__getitem__):
-            is_shown = at == 0 or nodes[at].parent in self._unfolded
-            if below[at] and is_shown and (at == 0 or shown + below[at] <= _UNFOLDED):
+        shown, queue = 1, self._below[None].copy()
+        for at in queue:
+            below = self._below[at]
+            if below and (at == 0 or shown + len(below) <= _UNFOLDED):
                 self._unfolded.add(at)
-                shown += below[at]
-
-    def _depths(self) -> list[int]:
-        depths: list[int] = []
-        for node in self.nodes:
-            depths.append(0 if node.parent is None else depths[node.parent] + 1)
-        return depths
+                shown += len(below)
+                queue += below
 
     def found(self, text: str) -> list[int]:
         """Find nodes by name, type, metric or description."""
@@ -192,20 +190,21 @@ class SchemaTree:
 
     def _draw(self, chosen: str, hits: set[int]) -> Node:
         place = next((at for at, node in enumerate(self.nodes) if node.path == chosen), None)
-        opened, drawn = set(self._unfolded), set(range(min(len(self.nodes), _MOST_DRAWN)))
-        for at in [*sorted(hits)[:_MOST_DRAWN], *([] if place is None else [place])]:
-            drawn.add(at)
-            parent = self.nodes[at].parent
-            while parent is not None:
-                opened.add(parent)
-                drawn.add(parent)
-                parent = self.nodes[parent].parent
-        below: defaultdict[int | None, list[int]] = defaultdict(list)
-        for at in sorted(drawn):
-            below[self.nodes[at].parent].append(at)
+        opened, wanted = set(self._unfolded), set(sorted(hits)[:_MOST_DRAWN])
+        wanted |= set() if place is None else {place}
+        for found in list(wanted):
+            above = self.nodes[found].parent
+            while above is not None:
+                opened.add(above)
+                wanted.add(above)
+                above = self.nodes[above].parent
+        below = {
+            holder: [at for at in inside if at < _MOST_DRAWN or at in wanted]
+            for holder, inside in self._below.items()
+        }
 
         def listed(holder: int | None) -> Node:
-            return h("ul", [drawn_node(at) for at in below[holder]])
+            return h("ul", [drawn_node(at) for at in below.get(holder, ())])
 
         def drawn_node(at: int) -> Node:
             node = self.nodes[at]
@@ -219,18 +218,17 @@ class SchemaTree:
                 "title": f"{one_line(node.field, _LONGEST_ABOUT)}\n{node.about}".strip(),
                 "reveal": chosen if current else None,
             }
-            fold, content = h("span", cls="xb-fold", fold=bool(below[at])), _label(node, at in hits)
-            if below[at]:
-                summary = h("summary", fold, content, **label)
-                line = h("details", summary, listed(at), open=at in opened)
+            inside = [h("span", cls="xb-fold", fold=bool(below.get(at))), _label(node, at in hits)]
+            if below.get(at):
+                line = h("details", h("summary", inside, **label), listed(at), open=at in opened)
             else:
-                line = h("div", fold, content, cls="xb-leaf", role="button", **label)
+                line = h("div", inside, cls="xb-leaf", role="button", **label)
             return h("li", line, key=at, live=True if at >= _MOST_STATIC else None)
 
         return h(
             "div",
             h("div", listed(None), cls="xb-nodes", keys="tree", scroll=True, id="nodes"),
-            ui.more(len(self.nodes) - len(drawn), "nodes", live=True),
+            ui.more(len(self.nodes) - sum(map(len, below.values())), "nodes", live=True),
             ui.more(len(self.nodes) - _MOST_STATIC, "nodes", static=True),
             cls="xb-tree",
         )

@@ -81,7 +81,7 @@ def test_a_node_of_the_tree_leaves_its_fields(notebook: Notebook) -> None:
     node = notebook.output(0).locator('.xb-tree [data-item][title^="filing"]').first
     node.click()
     expect(rows(notebook)).to_have_count(10)
-    expect(status(notebook)).to_contain_text("10 of 478 rows: at or below $.properties.filing")
+    expect(status(notebook)).to_contain_text("10 of 478 rows: node $.properties.filing")
     notebook.wait_python("[view.selected_path, len(view.rows)]", ["$.properties.filing", 10])
     notebook.output(0).get_by_role("button", name="Clear filters").click()
     expect(rows(notebook)).to_have_count(40)

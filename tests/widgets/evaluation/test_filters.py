@@ -114,15 +114,6 @@ def test_filters_leave_these_rows(case: str, fields: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(evaluated(code, fields), rows)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_code_for_an_evaluation_where_nothing_is_scored(case: str) -> None:
-    schema = {"type": "object", "properties": {"a": EXACT | {"evaluation_config": "skip"}}}
-    nothing = xb.evaluate(schema, {"a": "x"}, {"a": "y"}).fields
-    rows, code = narrowed(nothing, CASES[case][0])
-    assert rows.empty
-    pd.testing.assert_frame_equal(evaluated(code, nothing), nothing)
-
-
 @pytest.mark.parametrize("attack", HOSTILE)
 def test_hostile_keys_and_values_keep_the_code_exact(attack: str) -> None:
     text = HOSTILE[attack]
@@ -187,13 +178,6 @@ def test_code_and_rows_agree(names: list[str], data: st.DataObject) -> None:
     )
     rows, code = narrowed(fields, filters)
     pd.testing.assert_frame_equal(evaluated(code, fields), rows)
-
-
-@pytest.mark.parametrize(
-    "name", ["ev", "evs[0]", "results.best", "by_run['gpt 4']", "evs.of('r', 'd')"]
-)
-def test_names_of_evaluations(name: str) -> None:
-    assert checked_name(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "1", "a b", "f()", "a; b", " ev", "x=", None, 3])
