@@ -35,9 +35,9 @@ Content: TypeAlias = Node | str | Iterable[Any] | None
 #: Attributes for the live page only, where they become ``data-`` attributes (see view.js):
 #: ``do``, the event that a click or a change sends, and ``send``, the JSON value that it sends;
 #: ``keys``, how the arrow keys move among the items below (``list``, ``tree`` or ``grid``), and
-#: ``item``, one of these; ``row`` and ``column``, its place in a grid, and ``drag``, the event that
-#: a block of cells sends; a grid's own ``do`` sends the place of a cell, and ``chosen``, JSON of
-#: its rows and columns, selects cells; ``follow``, arrow keys choose the items that they go to;
+#: ``item``, one of these; ``row`` and ``column``, its place in a grid, whose own ``do`` sends the
+#: place of a cell, and ``chosen``, JSON of its rows and columns, selects cells; ``follow``, arrow
+#: keys choose the items that they go to;
 #: ``edge``, the event of an arrow key at the end of a grid; ``escape``, the event of the Escape
 #: key; ``fold``, what folds a summary; ``reveal``, scrolled into view when its value changes,
 #: within its ``scroll``, whose text is that of others which scroll with it; ``pair``, marked while
@@ -45,7 +45,7 @@ Content: TypeAlias = Node | str | Iterable[Any] | None
 #: ``copy``, a text to copy; ``part``, the place of a part; ``spot``, a click sends its place within
 #: the element, as shares of its width and height.
 BEHAVIOUR = frozenset(
-    "do send keys item row column drag chosen follow edge escape fold reveal scroll pair found "
+    "do send keys item row column chosen follow edge escape fold reveal scroll pair found "
     "copy part spot".split()
 )
 #: Elements that do nothing without a kernel.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
 from extractbench_nb.support.nodes import Child, Content, Node, h
-from extractbench_nb.support.wording import clean, one_line, trimmed
+from extractbench_nb.support.wording import clean, one_line, trimmed, value_text
 from extractbench_nb.views.sides import Segment, Side
 from extractbench_nb.views.static import MARKS, score_text
 
@@ -94,10 +94,21 @@ def equal_term(frame: pd.DataFrame, column: str, names: Sequence[str]) -> Term:
     return f'f["{column}"].isin({list(names)!r})', frame[column].isin(names)
 
 
-def text_code(wanted: str) -> str:
-    """Write the condition that path, gold or predicted value has a text, given in small letters."""
-    test = f"lambda v: v is not None and {wanted!r} in str(v).lower()"
-    return f"f[{list(SEARCHED)!r}].map({test}).astype(bool).any(axis=1)"
+def text_term(frame: pd.DataFrame, wanted: str) -> Term:
+    """Make the condition that path, gold or predicted value has a text, in any case of letters."""
+    wanted = wanted.strip().lower()
+
+    def holding(write: Callable[[Any], str]) -> Any:
+        cells = frame[list(SEARCHED)]
+        found = cells.map(lambda value: value is not None and wanted in write(value).lower())
+        return found.astype(bool).any(axis=1)
+
+    has_text = f"lambda v: v is not None and {wanted!r} in str(v).lower()"
+    code = f"f[{list(SEARCHED)!r}].map({has_text}).astype(bool).any(axis=1)"
+    try:
+        return code, holding(str)
+    except Exception:  # noqa: BLE001 - a value of a document that Python itself cannot write
+        return None, holding(value_text)
 
 
 def selection_code(source: str, terms: Sequence[Term], otherwise: str, order: str = "") -> str:

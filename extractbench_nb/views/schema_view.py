@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -86,20 +86,19 @@ def rows_of_schema(schema: Schema, paths: set[str], source: object) -> pd.DataFr
         raise InputError("the evaluation is of another schema; show(ev) shows it with its own")
     if "schema" not in fields.columns:
         return fields
-    groups = dict(iter(fields.groupby("schema", sort=False)["schema_path"]))
+    groups = {str(name): rows for name, rows in fields.groupby("schema", sort=False)}
     fitting = [
-        name
-        for name, found in groups.items()
-        if all(path == "$" or len(_lineage(path, paths)) > 1 for path in found.dropna().unique())
+        rows
+        for rows in groups.values()
+        if all(
+            len(_lineage(p, paths)) > 1 for p in rows["schema_path"].dropna().unique() if p != "$"
+        )
     ]
     if len(fitting) == 1:
-        kept: pd.DataFrame = fields[fields["schema"] == fitting[0]]
-        return kept
-    names = ", ".join(map(repr, list(groups)[:8]))
-    problem = f"{len(fitting)} of them fit" if fitting else "none of them fits"
+        return fitting[0]
     raise InputError(
-        f"the results are of the schemas {names}; {problem} this schema: keep the rows of one, "
-        "evs.fields[evs.fields['schema'] == ...]"
+        f"the results are of the schemas {', '.join(map(repr, [*groups][:8]))}; {len(fitting)} of "
+        "them fit this schema: keep the rows of one, evs.fields[evs.fields['schema'] == ...]"
     )
 
 
@@ -108,22 +107,20 @@ Tally = tuple[float | None, tuple[tuple[str, int], ...]]
 
 
 def tallies(paths: set[str], source: object) -> dict[str, Tally]:
-    """Sum up the rows of each node and of those below it."""
+    """Sum up the rows of each node and of those below it: those that count, if any does."""
     rows = gather(source, "fields")[["schema_path", "outcome", "score", "counted"]]
-    groups = rows.groupby(["schema_path", "counted", "outcome"], dropna=False, observed=True)
-    sums = groups["score"].agg(["size", "count", "sum"]).reset_index()
-    below: dict[bool, defaultdict[str, list[Any]]] = {c: defaultdict(list) for c in (False, True)}
-    for row in sums.itertuples(index=False):
-        for path in _lineage(row.schema_path, paths):
-            below[bool(row.counted)][path].append(row)
-    found = {}
-    for path, parts in (below[False] | below[True]).items():
-        outcomes: Counter[str] = Counter()
-        for row in parts:
-            outcomes[row.outcome] += int(row.size)
-        judged = sum(int(row.count) for row in parts)
-        score = sum(float(row.sum) for row in parts) / judged if judged else None
-        found[path] = score, tuple((n, outcomes[n]) for n in OUTCOMES if outcomes[n])
+    names = sorted(paths)
+    places = {path: at for at, path in enumerate(names)}
+    lineages = rows["schema_path"].map(lambda p: [places[n] for n in _lineage(p, paths)])
+    below = rows.assign(node=lineages).explode("node")
+    found: dict[str, Tally] = {}
+    node: Any
+    for node, group in below.groupby("node"):
+        own = group[group["counted"].to_numpy(dtype=bool)] if group["counted"].any() else group
+        outcomes = own["outcome"].value_counts().to_dict()
+        counts = tuple((name, int(outcomes[name])) for name in OUTCOMES if name in outcomes)
+        score = float(own["score"].mean()) if own["score"].notna().any() else None
+        found[names[node]] = score, counts
     return found
 
 
@@ -138,10 +135,6 @@ def _lineage(schema_path: object, paths: set[str]) -> list[str]:
     return [schema_path[:end] for end in ends if schema_path[:end] in paths]
 
 
-#: Nested elements that a browser's parser keeps; what is deeper is listed at this level.
-_DEEPEST = 200
-
-
 def resolved_path(nodes: Sequence[TreeNode], path: str) -> str:
     """Return the schema path of a node that is named by its schema path or its field."""
     if not path or any(node.path == path for node in nodes):
@@ -152,12 +145,8 @@ def resolved_path(nodes: Sequence[TreeNode], path: str) -> str:
     return by_field[path]
 
 
-#: Nodes that are drawn; a search also draws the nodes that it finds.
-_MOST_DRAWN = 2_000
-#: Nodes that are written into static HTML.
-_MOST_STATIC = 300
-#: Nodes that are unfolded at first, level by level.
-_UNFOLDED = 40
+#: Nodes that are drawn, besides those that a search finds; in static HTML; unfolded at first.
+_MOST_DRAWN, _MOST_STATIC, _UNFOLDED = 2_000, 300, 40
 
 
 class SchemaTree:
@@ -166,6 +155,17 @@ class SchemaTree:
     def __init__(self, nodes: list[TreeNode]) -> None:
         self.nodes = nodes
         self._drawn: tuple[Any, Node] | None = None
+        self._below: defaultdict[int | None, list[int]] = defaultdict(list)
+        for at, node in enumerate(nodes):
+            self._below[node.parent].append(at)
+        self._unfolded: set[int] = set()  # level by level, while the tree fits a screen or two
+        shown, queue = 1, self._below[None].copy()
+        for at in queue:
+            below = self._below[at]
+            if below and (at == 0 or shown + len(below) <= _UNFOLDED):
+                self._unfolded.add(at)
+                shown += len(below)
+                queue += below
 
     def found(self, text: str) -> list[int]:
         """Find nodes by name, type, metric or description."""
@@ -178,44 +178,35 @@ class SchemaTree:
             if wanted in "\n".join((node.field, node.type, *node.notes, node.about)).lower()
         ]
 
-    def draw(
-        self,
-        chosen: str,
-        hits: Sequence[int] = (),
-        *,
-        unfold: bool | None = None,
-        lineage: bool = True,
-    ) -> Node:
-        """Draw the tree; what is above hits and, with `lineage`, the chosen node is unfolded.
+    def draw(self, chosen: str, hits: Sequence[int] = ()) -> Node:
+        """Draw the tree, with what is above hits and the chosen node unfolded.
 
-        `unfold` unfolds all nodes or none; by default, the upper levels. The same tree again is the
-        same object.
+        The same tree again is the same object, which is not sent again.
         """
-        asked = (chosen, tuple(hits), unfold, lineage)
+        asked = (chosen, tuple(hits))
         if self._drawn is None or self._drawn[0] != asked:
-            self._drawn = asked, self._draw(chosen, set(hits), unfold, lineage=lineage)
+            self._drawn = asked, self._draw(chosen, set(hits))
         return self._drawn[1]
 
-    def _draw(self, chosen: str, hits: set[int], unfold: bool | None, *, lineage: bool) -> Node:
+    def _draw(self, chosen: str, hits: set[int]) -> Node:
         place = next((at for at, node in enumerate(self.nodes) if node.path == chosen), None)
-        wanted = hits if place is None or not lineage else {*hits, place}
-        opened = self._unfolded() if unfold is None else set(range(len(self.nodes) * unfold))
-        drawn = set(range(min(len(self.nodes), _MOST_DRAWN)))
-        for at in sorted(wanted)[:_MOST_DRAWN]:
-            drawn.add(at)
-            parent = self.nodes[at].parent
-            while parent is not None:
-                opened.add(parent)
-                drawn.add(parent)
-                parent = self.nodes[parent].parent
-        below: defaultdict[int | None, list[int]] = defaultdict(list)
-        for at in sorted(drawn):
-            below[self.nodes[at].parent].append(at)
+        opened, wanted = set(self._unfolded), set(sorted(hits)[:_MOST_DRAWN])
+        wanted |= set() if place is None else {place}
+        for found in list(wanted):
+            above = self.nodes[found].parent
+            while above is not None:
+                opened.add(above)
+                wanted.add(above)
+                above = self.nodes[above].parent
+        below = {
+            holder: [at for at in inside if at < _MOST_DRAWN or at in wanted]
+            for holder, inside in self._below.items()
+        }
 
-        def listed(holder: int | None, depth: int) -> Node:
-            return h("ul", [drawn_node(at, depth) for at in below[holder]])
+        def listed(holder: int | None) -> Node:
+            return h("ul", [drawn_node(at) for at in below.get(holder, ())])
 
-        def drawn_node(at: int, depth: int) -> Node:
+        def drawn_node(at: int) -> Node:
             node = self.nodes[at]
             current = "true" if at == place else None
             label = {
@@ -227,51 +218,30 @@ class SchemaTree:
                 "title": f"{one_line(node.field, _LONGEST_ABOUT)}\n{node.about}".strip(),
                 "reveal": chosen if current else None,
             }
-            content = self._label(node, marked=at in hits)
-            if not below[at] or depth == _DEEPEST:
-                leaf = h(
-                    "div", h("span", cls="xb-fold"), content, cls="xb-leaf", role="button", **label
-                )
-                return h("li", leaf, key=at, live=at >= _MOST_STATIC)
-            fold = h("span", cls="xb-fold", fold=True)
-            summary = h("summary", fold, content, **label)
-            folder = h("details", summary, listed(at, depth + 1), open=at in opened)
-            return h("li", folder, key=at, live=at >= _MOST_STATIC)
+            inside = [h("span", cls="xb-fold", fold=bool(below.get(at))), _label(node, at in hits)]
+            if below.get(at):
+                line = h("details", h("summary", inside, **label), listed(at), open=at in opened)
+            else:
+                line = h("div", inside, cls="xb-leaf", role="button", **label)
+            return h("li", line, key=at, live=True if at >= _MOST_STATIC else None)
 
         return h(
             "div",
-            h("div", listed(None, 0), cls="xb-nodes", keys="tree", scroll=True, id="nodes"),
-            ui.more(len(self.nodes) - len(drawn), "nodes", live=True),
+            h("div", listed(None), cls="xb-nodes", keys="tree", scroll=True, id="nodes"),
+            ui.more(len(self.nodes) - sum(map(len, below.values())), "nodes", live=True),
             ui.more(len(self.nodes) - _MOST_STATIC, "nodes", static=True),
             cls="xb-tree",
         )
 
-    def _label(self, node: TreeNode, *, marked: bool) -> list[Any]:
-        name = h("mark", node.name, cls="xb-found") if marked else node.name
-        about = " · ".join((node.type, *node.notes))
-        return [
-            h("b", name, cls="xb-name"),
-            h("span", f" {about} ", cls="xb-about"),
-            h("span", score_text(node.score), " ", cls="xb-score") if node.counts else None,
-            ui.bar(node.counts),
-        ]
 
-    def _unfolded(self) -> set[int]:
-        """Unfold level by level while the tree fits a screen or two."""
-        below: defaultdict[int | None, list[int]] = defaultdict(list)
-        for at, node in enumerate(self.nodes):
-            below[node.parent].append(at)
-        opened: set[int] = set()
-        level, shown = below[None], len(below[None])
-        while level:
-            under = []
-            for at in level:
-                if below[at] and (at == 0 or shown + len(below[at]) <= _UNFOLDED):
-                    opened.add(at)
-                    shown += len(below[at])
-                    under += below[at]
-            level = under
-        return opened
+def _label(node: TreeNode, marked: bool) -> list[Any]:
+    about = " · ".join((node.type, *node.notes))
+    return [
+        h("b", h("mark", node.name, cls="xb-found") if marked else node.name, cls="xb-name"),
+        h("span", f" {about} ", cls="xb-about"),
+        h("span", score_text(node.score), " ", cls="xb-score") if node.counts else None,
+        ui.bar(node.counts),
+    ]
 
 
 class SchemaExplorer(View):
@@ -294,8 +264,6 @@ class SchemaExplorer(View):
     def __init__(self, schema: Schema, source: Any = None) -> None:
         self._schema = schema
         self._tree = SchemaTree(schema_tree(schema, source))
-        self._unfold: bool | None = None
-        self._folded_at: str | None = None
         super().__init__()
 
     @traitlets.validate("selected_path")
@@ -307,11 +275,6 @@ class SchemaExplorer(View):
         if type(at) is int and 0 <= at < len(self._tree.nodes):
             self.selected_path = self._tree.nodes[at].path
 
-    def do_unfold(self, everything: Any) -> None:
-        """Unfold or fold all nodes."""
-        self._unfold = bool(everything)
-        self._folded_at = None if everything else self.selected_path
-
     def draw(self) -> dict[str, Node]:
         """Draw the search box and the tree."""
         hits = self._tree.found(self.text)
@@ -319,15 +282,12 @@ class SchemaExplorer(View):
         said = f"{len(hits):,} found" if self.text.strip() else ""
         tools = ui.toolbar(
             ui.search("Find a node", "set:text", self.text, hint, "nodes"),
-            ui.button("Fold all" if self._unfold else "Unfold all", "unfold", not self._unfold),
             h("span", said, role="status", cls="xb-quiet"),
         )
-        lineage = self.selected_path != self._folded_at
-        tree = self._tree.draw(self.selected_path, hits, unfold=self._unfold, lineage=lineage)
-        chosen = (
-            h("p", f"Selected: {trimmed(self.selected_path, 400)}") if self.selected_path else None
-        )
-        return {"page": h("div", tools, chosen, part("tree")), "tree": tree}
+        named = f"Selected: {trimmed(self.selected_path, 400)}"
+        chosen = h("p", named) if self.selected_path else None
+        page = h("div", tools, chosen, part("tree"))
+        return {"page": page, "tree": self._tree.draw(self.selected_path, hits)}
 
     @property
     def selection(self) -> pd.DataFrame:

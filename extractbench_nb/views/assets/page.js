@@ -74,7 +74,7 @@ function makeFilter(tables, before) {
       shown += !row.hidden;
       if (!row.hidden && (wanted || choice.value)) row.closest("details")?.setAttribute("open", "");
     }
-    count.textContent = wanted || choice.value ? `${shown} of ${rows.length} rows` : `${rows.length} rows`;
+    count.textContent = wanted || choice.value ? `${shown} of the ${rows.length} rows on this page` : `${rows.length} rows`;
   };
   for (const control of [search, choice]) control.addEventListener("input", apply);
   apply();

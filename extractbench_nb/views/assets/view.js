@@ -150,22 +150,8 @@ function gridKey(box, item, event) {
     const line = event.ctrlKey ? places : places.filter(({ extent }) => within(extent[0], own[0][0]));
     to = line.at(event.key === "Home" ? 0 : -1);
   } else return false;
-  to = to.cell;
-  if (event.shiftKey && box.dataset.drag) {
-    box.anchor ??= placeOf(item);
-    focusItem(box, to);
-    mark(box, box.anchor, placeOf(to));
-    box.extended = [...box.anchor, ...placeOf(to)];
-  } else focusItem(box, to);
+  focusItem(box, to.cell);
   return true;
-}
-
-function mark(box, [r, c], [r2, c2]) {
-  const [top, bottom, left, right] = [Math.min(r, r2), Math.max(r, r2), Math.min(c, c2), Math.max(c, c2)];
-  for (const cell of box.querySelectorAll("[data-row]")) {
-    const [row, column] = placeOf(cell);
-    cell.toggleAttribute("data-marked", row >= top && row <= bottom && column >= left && column <= right);
-  }
 }
 
 /** Select the cells of a grid that are in the chosen rows and columns, without drawing it again. */
@@ -176,7 +162,6 @@ function choose(box) {
     const [row, column] = placeOf(cell);
     const chosen = Boolean(rows?.has(row) && columns?.has(column));
     cell.setAttribute("aria-selected", String(chosen));
-    cell.removeAttribute("data-marked");
     if (chosen) first ??= cell;
   }
   if (first && box.shownChoice !== box.dataset.chosen) {
@@ -295,18 +280,12 @@ function render({ model, el }) {
     const copied = event.target.closest("[data-copy]");
     if (copied) return void copy(copied);
     const target = event.target.closest("[data-do], [data-keys][data-do] [data-item]");
-    if (!target || target.matches("input, select, textarea, :disabled, [data-keys]") || root.dragged) return;
+    if (!target || target.matches("input, select, textarea, :disabled, [data-keys]")) return;
     const fold = event.target.closest("summary");
     if (fold && target === fold && !event.target.closest("[data-fold]")) event.preventDefault();
     else if (event.target.closest("[data-fold]")) return;
     const box = target.closest(KEYS);
-    if (target.matches("[data-item]") && box) {
-      focusItem(box, target);
-      if (event.shiftKey && box.anchor && box.dataset.drag) {
-        return void send(box.dataset.drag, [...box.anchor, ...placeOf(target)]);
-      }
-      if (box.dataset.drag) box.anchor = placeOf(target);
-    }
+    if (target.matches("[data-item]") && box) focusItem(box, target);
     if ("spot" in target.dataset) {
       const { left, top, width, height } = target.getBoundingClientRect();
       return void send(target.dataset.do, [(event.clientX - left) / width, (event.clientY - top) / height]);
@@ -397,38 +376,6 @@ function render({ model, el }) {
   root.addEventListener("pointerover", (event) => {
     const { pair } = event.target.closest("[data-pair]")?.dataset ?? {};
     for (const near of root.querySelectorAll("[data-pair]")) near.toggleAttribute("data-near", near.dataset.pair === pair);
-  }, on);
-
-  root.addEventListener("keyup", (event) => {
-    const box = event.target.closest?.(KEYS);
-    if (event.key !== "Shift" || !box?.extended) return;
-    send(box.dataset.drag, box.extended);
-    box.extended = null;
-  }, on);
-
-  // Dragging over cells of a grid takes a block of them.
-  root.addEventListener("pointerdown", (event) => {
-    const cell = event.target.closest("[data-drag] [data-row]");
-    root.dragged = null;
-    root.pressed = cell && event.button === 0 && event.pointerType !== "touch" && !event.shiftKey
-      ? cell : null;
-  }, on);
-  root.addEventListener("pointermove", (event) => {
-    const over = event.target.closest("[data-row]");
-    if (!root.pressed || !(event.buttons & 1) || !over) return;
-    const box = root.pressed.closest("[data-drag]");
-    if (over === root.pressed && !root.dragged) return;
-    root.dragged = [...placeOf(root.pressed), ...placeOf(over)];
-    mark(box, placeOf(root.pressed), placeOf(over));
-  }, on);
-  el.ownerDocument.addEventListener("pointerup", () => {
-    const { dragged, pressed } = root;
-    root.pressed = null;
-    if (!dragged) return;
-    const box = pressed.closest("[data-drag]");
-    box.anchor = placeOf(pressed);
-    send(box.dataset.drag, dragged);
-    setTimeout(() => { root.dragged = null; }); // after the click that ends the drag
   }, on);
 
   async function copy(button) {

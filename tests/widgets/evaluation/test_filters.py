@@ -17,7 +17,6 @@ from extractbench_nb.views.evaluation_view import (
     ORDERS,
     Filters,
     narrowed,
-    row_code,
 )
 from extractbench_nb.views.view import checked_name
 from tests.widgets.hostile import HOSTILE
@@ -104,15 +103,6 @@ CASES = {
         Filters("$.properties.lines"),
         ["$.lines[0].n", "$.lines", "$.lines[0].item", "$.lines[1].item", "$.lines[1].n"],
     ),
-    "lowest score first": (
-        Filters("$.properties.lines", sort="score"),
-        ["$.lines[0].n", "$.lines", "$.lines[0].item", "$.lines[1].item", "$.lines[1].n"],
-    ),
-    "by path": (Filters("$.properties.seller", sort="path"), [NAMES[2], NAMES[0], NAMES[1]]),
-    "by outcome": (
-        Filters(only_failed=True, sort="outcome"),
-        ["$.seller['name.legal']", "$.lines", "$.lines[0].n", "$.seller.city", "$.sellers"],
-    ),
 }
 
 
@@ -122,31 +112,6 @@ def test_filters_leave_these_rows(case: str, fields: pd.DataFrame) -> None:
     rows, code = narrowed(fields, filters)
     assert rows["path"].tolist() == paths
     pd.testing.assert_frame_equal(evaluated(code, fields), rows)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_code_for_an_evaluation_where_nothing_is_scored(case: str) -> None:
-    schema = {"type": "object", "properties": {"a": EXACT | {"evaluation_config": "skip"}}}
-    nothing = xb.evaluate(schema, {"a": "x"}, {"a": "y"}).fields
-    rows, code = narrowed(nothing, CASES[case][0])
-    assert rows.empty
-    pd.testing.assert_frame_equal(evaluated(code, nothing), nothing)
-
-
-def test_the_code_of_a_row_gives_this_row(fields: pd.DataFrame) -> None:
-    for label in fields.index:
-        code = row_code(fields, label)
-        pd.testing.assert_frame_equal(evaluated(code, fields), fields.loc[[label]])
-    codes = [row_code(fields, label) for label in fields.index]
-    assert codes[0] == "ev.fields[lambda f: (f[\"path\"] == '$.seller.name')]"
-    assert sum("metric" in code for code in codes) == 2  # the two metrics of $.total
-
-
-def test_rows_with_one_path_and_metric_are_named_by_label(fields: pd.DataFrame) -> None:
-    twice = pd.concat([fields, fields], ignore_index=True)
-    code = row_code(twice, 3)
-    assert code == "ev.fields.loc[[3]]"
-    pd.testing.assert_frame_equal(evaluated(code, twice), twice.loc[[3]])
 
 
 @pytest.mark.parametrize("attack", HOSTILE)
@@ -170,10 +135,6 @@ def test_hostile_keys_and_values_keep_the_code_exact(attack: str) -> None:
         pd.testing.assert_frame_equal(evaluated(code, fields), rows)
     assert narrowed(fields, Filters(node))[0].index.tolist() == [0]
     assert 2 in narrowed(fields, Filters(text=text.strip()[:20]))[0].index
-    for label in fields.index:
-        code = row_code(fields, label)
-        assert len(code) < 5000
-        pd.testing.assert_frame_equal(evaluated(code, fields), fields.loc[[label]])
 
 
 def test_values_that_python_cannot_write_are_searched_all_the_same() -> None:
@@ -217,13 +178,6 @@ def test_code_and_rows_agree(names: list[str], data: st.DataObject) -> None:
     )
     rows, code = narrowed(fields, filters)
     pd.testing.assert_frame_equal(evaluated(code, fields), rows)
-
-
-@pytest.mark.parametrize(
-    "name", ["ev", "evs[0]", "results.best", "by_run['gpt 4']", "evs.of('r', 'd')"]
-)
-def test_names_of_evaluations(name: str) -> None:
-    assert checked_name(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "1", "a b", "f()", "a; b", " ev", "x=", None, 3])
