@@ -30,7 +30,6 @@ from extractbench_nb.runs.dataset_statistics import shipped_schemas as shipped_s
 from extractbench_nb.runs.dataset_statistics import shipped_statistics as shipped_statistics
 from extractbench_nb.runs.estimate import estimate_cost
 from extractbench_nb.runs.evaluate import evaluate_runs as evaluate_runs
-from extractbench_nb.runs.evaluate import load_evaluations as load_evaluations
 from extractbench_nb.runs.extracting import NO_KEY as NO_KEY
 from extractbench_nb.runs.extracting import TIMEOUT as TIMEOUT
 from extractbench_nb.runs.extracting import Described as Described
@@ -57,8 +56,9 @@ from extractbench_nb.runs.outputs import frame_of_outputs as frame_of_outputs
 from extractbench_nb.runs.outputs import parse_output, repair_output
 from extractbench_nb.runs.outputs import predictions as predictions
 from extractbench_nb.runs.outputs import read_outputs as read_outputs
+from extractbench_nb.runs.results import UNITS as UNITS
 from extractbench_nb.runs.results import Evaluations
-from extractbench_nb.runs.rows import UNITS as UNITS
+from extractbench_nb.runs.results import load_evaluations as load_evaluations
 from extractbench_nb.runs.storage import first_difference as first_difference
 from extractbench_nb.runs.storage import write_evaluation as write_evaluation
 from extractbench_nb.support.moved import moved_names

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 from pandas.api import types
 
-from extractbench_nb.core import Accepted, read_predicted
-from extractbench_nb.core.frames import Column, as_pandas
+from extractbench_nb.core import Accepted, Evaluation, read_predicted
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.schema import Schema, is_schema, parse_schema
 from extractbench_nb.core.values import (
     canonical,
@@ -36,10 +36,34 @@ from extractbench_nb.runs.dataset import (
     list_folders,
     visible_entries,
 )
-from extractbench_nb.runs.rows import SUMMARIES, value_to_text
 from extractbench_nb.support.files import reading
 from extractbench_nb.support.pandas_helpers import is_missing
-from extractbench_nb.support.wording import fitted
+from extractbench_nb.support.wording import document_json, fitted
+
+# --- columns and cells --------------------------------------------------------------------------
+
+#: The columns that identify an output.
+IDS = (
+    Column("run", "string", "name of the run, usually a model's name"),
+    Column("document", "string", "document id"),
+    Column("domain", "string", "domain of the document, if known", nullable=True),
+    Column("schema", "string", "schema id, or the schema's title or hash"),
+)
+SUMMARY = Evaluation.spec("summary")
+SUMMARIES = FrameSpec(
+    "summary",
+    "one row per run and document",
+    (
+        *IDS,
+        Column("valid", "bool", "whether the output is JSON, so that it could be evaluated"),
+        Column("message", "string", "why an output is invalid, in the parser's words", "", True),
+        Column("line", "Int64", "line at which parsing failed", "1 and up", True),
+        Column("column", "Int64", "character in that line", "1 and up", True),
+        *SUMMARY.columns,
+    ),
+)
+#: Run, document, domain and schema.
+Ids = tuple[str, str, str | None, str]
 
 
 class Cell(NamedTuple):
@@ -59,7 +83,7 @@ class Cell(NamedTuple):
         return f"run {self.run!r}, document {self.document!r}"
 
     @property
-    def ids(self) -> tuple[str, str, str | None, str]:
+    def ids(self) -> Ids:
         """The cells of the columns that lead every frame."""
         return self.run, self.document, self.domain, self.schema
 
@@ -527,6 +551,22 @@ def own_columns(pairs: Iterable[Sequence[str]]) -> tuple[Column, ...]:
     return tuple(
         Column(name, dtype, "the user's own column", nullable=True) for name, dtype in pairs
     )
+
+
+#: Writes values, of which none is looked at for circles: they end in a RecursionError.
+_VALUES = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+#: Levels that are written of a value that is nested too deep for JSON.
+_MOST_LEVELS = 100
+
+
+def value_to_text(value: Any) -> str | None:
+    """Write a value as JSON text."""
+    if value is None:
+        return None
+    try:
+        return _VALUES.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return _VALUES.encode(document_json(value, _MOST_LEVELS))
 
 
 def _extra_columns(

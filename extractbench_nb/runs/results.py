@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -16,144 +16,191 @@ from extractbench_nb.core import (
     RULES,
     Evaluation,
     Inputs,
+    Rule,
     evaluate,
     find_causes,
     mismatch_frame,
     read_predicted,
 )
-from extractbench_nb.core.frames import Column, DescribedFrames, ShownFrame, scores_of
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, ShownFrame, scores_of
 from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, nearest, needs
-from extractbench_nb.runs.inputs import Cell, Plan
-from extractbench_nb.runs.rows import (
-    BATCH_RULES,
-    BY_RUN,
-    FRAMES,
-    MISMATCHES,
-    MISSING_PAIRS,
-    UNITS,
-    summary_spec,
-    to_frame,
-)
+from extractbench_nb.runs.inputs import IDS, SUMMARY, Cell, Plan, read_output
 from extractbench_nb.runs.storage import (
-    DATABASE,
+    BATCH_RULES,
     DESCRIPTION,
     DIGEST,
-    FORMAT,
+    FRAMES,
+    SETTINGS,
+    CheckedRules,
     MemoryStorage,
-    refuse_foreign,
+    check_folder,
+    led_by_ids,
+    read_description,
+    summary_spec,
+    to_frame,
+    write_files,
 )
-from extractbench_nb.runs.workers import CheckedRules, check_batch
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
+from extractbench_nb.support.files import make_folder, refuse_irregular, replacing, source_hash
 from extractbench_nb.support.pandas_helpers import own_copy
 from extractbench_nb.support.wording import dollars, one_line, plural, ratio_text
 
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
+MISMATCHES = led_by_ids("mismatches")
+MISSING_PAIRS = FrameSpec("missing", "one row per output that other runs have", IDS)
+#: Entries of the summary that are averaged over documents; the others are added up.
+UNITS = SUMMARY.measures
+
+
+def _over_documents(how: str, *, units: bool) -> tuple[Column, ...]:
+    columns = (column for column in SUMMARY.columns if (column.name in UNITS) is units)
+    return tuple(replace(c, meaning=f"{how} over documents: {c.meaning}") for c in columns)
+
+
+_POOLED = "passed / evaluated, all documents together; missing where nothing is evaluated"
+BY_RUN = FrameSpec(
+    "by_run",
+    "one row per run",
+    (
+        Column("run", "string", "name of the run"),
+        Column("documents", "int64", "outputs of the run, invalid ones included", "1 and up"),
+        Column("invalid", "int64", "outputs that are not JSON, empty or absent", "0 and up"),
+        Column("missing", "int64", "documents that only other runs have", "0 and up"),
+        *_over_documents("mean", units=True),
+        Column("pooled_pass_rate", "Float64", _POOLED, "0 to 1", True),
+        *_over_documents("sum", units=False),
+    ),
+)
+
+
+# --- results in a folder --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class FolderSource:
     """The results in a folder, read from its files when they are asked for.
 
-    ``digest`` is the digest stored in the files when they were loaded; None if they have none.
+    ``digest`` is the one of the batch that was loaded: files of another one are refused.
     """
 
     folder: Path
-    extras: tuple[Column, ...]
+    extras: Sequence[Sequence[str]]
     digest: str | None
 
     def frame(self, name: str) -> pd.DataFrame:
         """Read a frame from its Parquet file."""
-        pa = needs("pyarrow", "batch")
-        pq = needs("pyarrow.parquet", "batch")
-
+        pa, pq = needs("pyarrow", "batch"), needs("pyarrow.parquet", "batch")
         path = self.folder / f"{name}.parquet"
         specs = {**FRAMES, "summary": summary_spec(self.extras), BATCH_RULES.name: BATCH_RULES}
-        spec = specs[name]
         try:
             refuse_irregular(path, "frame")
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                self._refuse_other(path, _parquet_digest(file.metadata))
+                self._refuse_other(path, file.metadata.metadata)
                 table = file.read()
             table.validate(full=True)
-            return to_frame(table, spec)
+            return to_frame(table, specs[name])
         except InputError:
             raise
         except (OSError, pa.ArrowException, ValueError, LookupError, TypeError) as error:
             raise InputError(f"{str(path)!r} cannot be read: {error}") from error
 
-    def save(self, folder: Path, rules: CheckedRules | None) -> None:
+    def save(self, folder: Path) -> None:
         """Copy the files, unless another batch has replaced them since they were loaded."""
-        description = read_description(self.folder)
-        self._refuse_other(self.folder / DESCRIPTION, description.get("digest"))
-        kept = [*FRAMES, *([BATCH_RULES.name] if BATCH_RULES.name in description else [])]
-        refuse_foreign(folder)
+        pq = needs("pyarrow.parquet", "batch")
+        about = read_description(self.folder)
+        self._refuse_other(self.folder / DESCRIPTION, {DIGEST: about.get("digest", "").encode()})
+        kept = [*FRAMES, *([BATCH_RULES.name] if BATCH_RULES.name in about else [])]
+        check_folder(folder, "folder")
         make_folder(folder)
         with ExitStack() as stack:
             for name in (DESCRIPTION, *(f"{frame}.parquet" for frame in kept)):
                 source, target = self.folder / name, stack.enter_context(replacing(folder / name))
-                with reading(repr(str(source))):
+                refuse_irregular(source, "frame")
+                try:
                     shutil.copyfile(source, target)
-                self._refuse_other(source, _digest_of(target, source))
+                    found = pq.read_metadata(target).metadata if name != DESCRIPTION else None
+                except (OSError, ValueError) as error:
+                    raise InputError(f"{str(source)!r} cannot be copied: {error}") from error
+                if name != DESCRIPTION:
+                    self._refuse_other(source, found)
 
-    def _refuse_other(self, path: Path, digest: str | None) -> None:
-        if digest == self.digest:
-            return
-        folder = str(self.folder)
-        if path.name != DESCRIPTION and read_description(self.folder).get("digest") == self.digest:
+    def _refuse_other(self, path: Path, metadata: Mapping[bytes, bytes] | None) -> None:
+        if (metadata or {}).get(DIGEST, b"").decode("utf-8", "replace") != (self.digest or ""):
+            folder = str(self.folder)
             raise InputError(
-                f"{str(path)!r} does not belong to the batch that {DESCRIPTION} describes: the "
-                "files were being replaced and the writing was interrupted; call "
-                f"evaluate_runs(..., resume={folder!r})"
+                f"{str(path)!r} belongs to another batch than the one that was loaded: the folder "
+                f"has been rewritten since, or its writing was interrupted. Load it again, "
+                f"load_evaluations({folder!r}), or call evaluate_runs(..., resume={folder!r})"
             )
-        raise InputError(
-            f"{folder!r} has been rewritten since it was loaded; load it again: "
-            f"load_evaluations({folder!r})"
-        )
 
 
-def _digest_of(copy: Path, source: Path) -> str | None:
-    pa = needs("pyarrow", "batch")
-    pq = needs("pyarrow.parquet", "batch")
+def load_evaluations(folder: str | Path) -> Evaluations:
+    """Read the results that `evaluate_runs` or `Evaluations.save` wrote to a folder.
 
-    if source.name == DESCRIPTION:
-        return _parsed(copy).get("digest")
-    try:
-        return _parquet_digest(pq.read_metadata(copy))
-    except pa.ArrowException as error:
-        raise InputError(f"{str(source)!r} cannot be read: {error}") from error
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        With ``batch.json`` and the Parquet files.
 
+    Returns
+    -------
+    Evaluations
+        Frames are read on first use, which raises `InputError` if the folder has been rewritten
+        since. An output cannot be evaluated again, because the inputs are not in the folder. If
+        rules were stored, ``meta["rules"]`` has their names and a hash of the source of each.
 
-def _parquet_digest(metadata: pq.FileMetaData) -> str | None:
-    digest = (metadata.metadata or {}).get(DIGEST)
-    return None if digest is None else digest.decode()
-
-
-def read_description(folder: Path) -> dict[str, Any]:
-    """Read ``batch.json``, and check that this package can read the files beside it."""
-    path, name = folder / DESCRIPTION, str(folder)
-    if not folder.is_dir():
-        file = f"{name!r} is a file, not a folder"
-        raise InputError(file if folder.exists() else f"no folder {name!r}")
-    if not path.is_file():
-        hint = f"; its batch is not finished: evaluate_runs(..., resume={name!r})"
-        begun = (folder / DATABASE).exists()
-        raise InputError(f"no {DESCRIPTION} in {name!r}{hint if begun else ''}")
-    return _parsed(path)
+    Raises
+    ------
+    InputError
+        There is no such folder, no finished batch in it, or one of another format.
+    """
+    path = Path(folder)
+    needs("pyarrow.parquet", "batch")
+    about = read_description(path)
+    source = FolderSource(path, about["extras"], about.get("digest"))
+    rules = {name: about[name] for name in (BATCH_RULES.name,) if name in about}
+    return Evaluations(source, {**meta_of(about), **rules, "folder": str(path)})
 
 
-def _parsed(path: Path) -> dict[str, Any]:
-    description = read_document(path, "batch")
-    found = description.get("format") if isinstance(description, dict) else description
-    if not isinstance(description, dict) or found != FORMAT:
-        raise InputError(
-            f"{str(path)!r} has format {found!r}, this version reads {FORMAT}; "
-            "evaluate the outputs again"
-        )
-    return description
+def meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``Evaluations.meta`` takes from the description of a batch."""
+    names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents", "accepted")
+    entries = {name: description[name] for name in names}
+    settings = {name: description.get(name) for name in SETTINGS}
+    settings["accepted"] = description["alternatives"]
+    inputs = {"schemas": description.get("schemas", {}), "settings": settings}
+    return {"profile": description["profile"]["name"], **entries, **inputs}
 
+
+# --- cross-field rules ----------------------------------------------------------------------------
+
+
+def check_batch(plan: Plan) -> CheckedRules | None:
+    """Run the registered rules over gold and outputs, in this process; None without rules."""
+    rules = tuple(RULES.values())
+    if not rules:
+        return None
+    rows: list[tuple[Any, ...]] = []
+    of_golds: dict[Any, list[tuple[Rule, Any]]] = {}  # the runs share gold
+    for cell in plan.cells:
+        gold = cell.document if cell.gold is None else cell.gold
+        key = gold if isinstance(gold, str | Path) else id(gold), cell.schema, cell.schema_key
+        if key not in of_golds:
+            names = plan.schemas[cell.schema_key].names(cell.schema)
+            wanted = [made for made in rules if made.is_for(names)]
+            value = read_document(plan.gold(cell), "gold") if wanted else None
+            of_golds[key] = [(made, made.check(value)) for made in wanted]
+        if of_golds[key]:
+            output = read_output(cell.predicted)
+            value, problem = read_predicted(output.source)
+            is_read = output.message is None and problem is None
+            for made, of_gold in of_golds[key]:
+                of_output = made.check(value) if is_read else None
+                rows.append((*cell.ids, *made.row(of_gold, of_output)))
+    return CheckedRules({made.name: source_hash(made.function) for made in rules}, tuple(rows))
+
+
+# --- the results ----------------------------------------------------------------------------------
 
 _MOST_RUNS = 20
 #: The cause of the scores is not looked up in the fields of larger batches.
@@ -262,7 +309,7 @@ class Evaluations(TextCard, DescribedFrames):
         """
         checked = self._rules()
         if checked is not None:
-            return checked.frame()
+            return BATCH_RULES.from_rows(checked.rows)
         if isinstance(self._source, FolderSource) and BATCH_RULES.name in read_description(
             self._source.folder
         ):
@@ -416,8 +463,14 @@ class Evaluations(TextCard, DescribedFrames):
         OutputError
             A file cannot be written.
         """
-        self._source.save(Path(folder), self._rules())
-        return Path(folder)
+        path = Path(folder)
+        if isinstance(self._source, FolderSource):
+            self._source.save(path)
+        else:
+            check_folder(path, "folder")
+            description = self._source.description
+            write_files(make_folder(path), self._source.results(), description, self._rules())
+        return path
 
     def _frame(self, name: str) -> pd.DataFrame:
         """Return a copy of a frame; it is built on first use and cached."""

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.errors import InputError, OutputError, needs
 
 #: Larger files are not read; this package writes much smaller ones.
 _MOST_BYTES = 200_000_000
@@ -69,7 +69,7 @@ def read_own_file(path: Path, what: str) -> bytes:
         handle = os.open(path, os.O_RDONLY | _CAREFULLY | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "rb") as file:
             size = os.fstat(handle).st_size
-            content = file.read(_MOST_BYTES) if size <= _MOST_BYTES else b""
+            content = file.read(size) if size <= _MOST_BYTES else b""  # a limit is allocated
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -95,7 +95,27 @@ def read_own_json(path: Path, what: str) -> Any:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def locked(path: Path, extra: str, in_use: str) -> Iterator[None]:
+    """Lock a file for this process, or raise `InputError` with the text `in_use`.
+
+    The file stays: another process may wait for it.
+    """
+    filelock = needs("filelock", extra)
+    lock = filelock.FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        raise InputError(in_use) from None
+    except OSError as error:
+        raise _failed(path, error) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def replacing(path: Path, *, synced: bool = True) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` if the block succeeds."""
     temporary: Path | None = None
     try:
@@ -104,7 +124,7 @@ def replacing(path: Path) -> Iterator[Path]:
         os.close(handle)
         temporary = Path(name)
         yield temporary
-        _finish(temporary)
+        _finish(temporary, synced=synced)
         temporary.replace(path)
     except BaseException as error:
         if temporary is not None:
@@ -147,10 +167,11 @@ def write_texts(texts: Mapping[Path, str]) -> None:
             temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
-def _finish(temporary: Path) -> None:
+def _finish(temporary: Path, *, synced: bool) -> None:
     """Flush the file to disk, and set the usual permissions of new files."""
-    with temporary.open("rb+") as file:
-        os.fsync(file.fileno())
+    if synced:
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
     mask = os.umask(0)
     os.umask(mask)
     temporary.chmod(0o666 & ~mask)

@@ -1,10 +1,7 @@
 """Batches whose judge is a model: its calls, their totals, and what a resumed batch asks again."""
 
-import json
 import pickle
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
 
 import pandas as pd
@@ -13,7 +10,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.core.evaluation_frames import CALL_COLUMNS
 from extractbench_nb.judges.model_aligner import LLMAligner
-from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
+from extractbench_nb.runs import evaluate_runs, load_evaluations
 from extractbench_nb.support.wording import dollars
 from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import away_from_home, make, no_thread_left, pool, server
@@ -140,25 +137,6 @@ def test_calls_survive_disk_and_pickling(bills, make, server, same, tmp_path):
     in_memory = evaluate_runs(bills, judge=make(), progress=False)
     same(load_evaluations(in_memory.save(tmp_path / "b")), in_memory)
     assert (tmp_path / "a" / "judge_calls.parquet").is_file()
-
-
-def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
-    evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path)
-    about = json.loads((tmp_path / "batch.json").read_text())
-    (tmp_path / "batch.json").write_text(json.dumps({**about, "format": 1}))
-    with pytest.raises(xb.InputError, match="has format 1, this version reads 5"):
-        load_evaluations(tmp_path)
-    with closing(sqlite3.connect(tmp_path / "finished.sqlite")) as store, store:
-        [text] = store.execute("select settings from settings").fetchone()
-        store.execute(
-            "update settings set settings = ?", (text.replace('"format": 5', '"format": 1'),)
-        )
-        store.execute("alter table outputs drop column judge_calls")
-    with pytest.raises(xb.InputError, match="evaluated with format 1, not with 5"):
-        evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
-
-
-# --- checked before any work -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
-from extractbench_nb.runs.rows import escape, unescape, value_to_text
+from extractbench_nb.runs import evaluate_runs, load_evaluations
+from extractbench_nb.runs.inputs import value_to_text
+from extractbench_nb.runs.storage import escape, unescape
 
 #: Any text, lone surrogates and the escape character included.
 TEXTS = st.text(st.characters(), max_size=8) | st.text("\x1a\ud83d\ude00a0d8\\", max_size=6)
