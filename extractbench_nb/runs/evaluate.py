@@ -455,7 +455,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "strict",
-    schema: SchemaSource | Mapping[str, SchemaSource] | None = None,
+    schema: SchemaSource | None = None,
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
     n_jobs: int = 1,
@@ -493,9 +493,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         See `evaluate`.
     profile : str or Profile, optional
         See `evaluate`.
-    schema : schema or mapping from str, optional
-        The schema of all documents, in a form that `evaluate` takes, or the name of its file; or a
-        dict from the id in the column ``schema`` to the one in its place; other schemas stay.
+    schema : schema, optional
+        The schema of all documents, in a form that `evaluate` takes, or the name of its file.
     metrics : mapping from str, optional
         Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``, in every
         schema that has the field; see `parse_schema`.
@@ -536,11 +535,11 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ------
     InputError
         Before any work: a column is missing or has a wrong type, a pair of run and document
-        occurs twice, a document, the id of a schema or a field of `metrics` is unknown, a file
-        cannot be read, or a judge has no key. During the work: a gold document is not JSON, an
-        accepted alternative is for a path that gold does not have or of a wrong type, or a worker
-        process died; finished outputs stay in the folder. Also if `save_to` holds a batch, or
-        `resume` holds one with other settings or one that another process is using.
+        occurs twice, a document or a field of `metrics` is unknown, a file cannot be read, or a
+        judge has no key. During the work: a gold document is not JSON, an accepted alternative does
+        not fit gold, or a worker process died; finished outputs stay in the folder. Also if
+        `save_to` holds a batch, or `resume` holds one with other settings or one that another
+        process is using.
     SchemaError, ConfigError
         A schema cannot be read, or a metric is not one for its field.
     OutputError

@@ -23,7 +23,7 @@ from extractbench_nb.core.schema import Schema, Validation, parse_schema
 from extractbench_nb.core.values import json_type, read_document
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs.dataset import DatasetLike, documents_of
-from extractbench_nb.runs.inputs import read_bytes, stacked_runs
+from extractbench_nb.runs.inputs import frame_of_runs, read_bytes
 from extractbench_nb.support.model_json import fault_of, read_cut_off, repaired, unwrapped
 from extractbench_nb.support.pandas_helpers import refuse_missing
 
@@ -415,7 +415,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 
 def frame_of_outputs(outputs: Any) -> pd.DataFrame:
     """Return outputs of any kind as one frame, one row per attempt, with the texts in ``raw``."""
-    frame = stacked_runs(outputs, "outputs", "raw")
+    frame = frame_of_runs(outputs, "raw", "outputs")
     refuse_missing(frame, _NEEDED, "outputs")
     if "raw" not in frame.columns:
         raise InputError(f"outputs has no column 'raw'; it has {', '.join(map(str, frame))}")

@@ -42,7 +42,13 @@ from extractbench_nb.runs.storage import (
     write_files,
 )
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.files import make_folder, refuse_irregular, replacing, source_hash
+from extractbench_nb.support.files import (
+    make_folder,
+    reading,
+    refuse_irregular,
+    replacing,
+    source_hash,
+)
 from extractbench_nb.support.pandas_helpers import own_copy
 from extractbench_nb.support.wording import dollars, one_line, plural, ratio_text
 
@@ -106,7 +112,6 @@ class FolderSource:
 
     def save(self, folder: Path) -> None:
         """Copy the files, unless another batch has replaced them since they were loaded."""
-        pq = needs("pyarrow.parquet", "batch")
         about = read_description(self.folder)
         self._refuse_other(self.folder / DESCRIPTION, {DIGEST: about.get("digest", "").encode()})
         kept = [*FRAMES, *([BATCH_RULES.name] if BATCH_RULES.name in about else [])]
@@ -115,14 +120,8 @@ class FolderSource:
         with ExitStack() as stack:
             for name in (DESCRIPTION, *(f"{frame}.parquet" for frame in kept)):
                 source, target = self.folder / name, stack.enter_context(replacing(folder / name))
-                refuse_irregular(source, "frame")
-                try:
+                with reading(f"frame file {str(source)!r}", source):
                     shutil.copyfile(source, target)
-                    found = pq.read_metadata(target).metadata if name != DESCRIPTION else None
-                except (OSError, ValueError) as error:
-                    raise InputError(f"{str(source)!r} cannot be copied: {error}") from error
-                if name != DESCRIPTION:
-                    self._refuse_other(source, found)
 
     def _refuse_other(self, path: Path, metadata: Mapping[bytes, bytes] | None) -> None:
         if (metadata or {}).get(DIGEST, b"").decode("utf-8", "replace") != (self.digest or ""):
