@@ -14,6 +14,7 @@ from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.runs.dataset import DatasetLike as DatasetLike
 from extractbench_nb.runs.dataset import Documents as Documents
 from extractbench_nb.runs.dataset import documents_of as documents_of
+from extractbench_nb.runs.dataset import fetch_dataset as fetch_dataset
 from extractbench_nb.runs.dataset import list_files as list_files
 from extractbench_nb.runs.dataset import list_folders as list_folders
 from extractbench_nb.runs.dataset import load_dataset as load_dataset
@@ -38,7 +39,6 @@ from extractbench_nb.runs.extracting import ask_all as ask_all
 from extractbench_nb.runs.extracting import begun_run as begun_run
 from extractbench_nb.runs.extracting import client_of as client_of
 from extractbench_nb.runs.extracting import extract as extract
-from extractbench_nb.runs.fetch import fetch_dataset
 from extractbench_nb.runs.folders import PASSING as PASSING
 from extractbench_nb.runs.folders import Run
 from extractbench_nb.runs.folders import RunFolder as RunFolder

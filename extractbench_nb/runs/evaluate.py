@@ -52,7 +52,7 @@ from extractbench_nb.runs.inputs import (
     read_runs,
     schema_digests,
 )
-from extractbench_nb.runs.results import Evaluations, FolderSource, check_batch, meta_of
+from extractbench_nb.runs.results import Evaluations, FolderSource, meta_of
 from extractbench_nb.runs.storage import (
     PARTS,
     Columns,
@@ -518,7 +518,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         A folder without a batch. Finished outputs are written to its folder ``parts`` at once, so
         that memory use does not grow with the batch; at the end ``fields.parquet``,
         ``arrays.parquet``, ``matches.parquet``, ``judge_calls.parquet``, ``summary.parquet`` and
-        ``batch.json`` are written, and ``rules.parquet`` if rules are registered (see `rule`).
+        ``batch.json`` are written.
     resume : str or pathlib.Path, optional
         Like `save_to`, but the folder may hold a batch. Outputs that were finished there with the
         same inputs are not evaluated again, except those in which a metric gave no verdict
@@ -605,8 +605,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     else:
         with open_storage(folder, plan, settings) as storage:
             counts = _run(plan, storage, evaluate_tasks, progress=progress)
-            rules = check_batch(plan)
-            digest = write_files(folder, storage.results(), description, rules)
+            digest = write_files(folder, storage.results(), description)
         counts["folder"] = str(folder)
         source = FolderSource(folder, description["extras"], digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,16 +27,14 @@ from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs.inputs import IDS, SUMMARY, Cell, Plan, read_output
 from extractbench_nb.runs.storage import (
-    BATCH_RULES,
-    DESCRIPTION,
-    DIGEST,
     FRAMES,
+    NAMES,
     SETTINGS,
-    CheckedRules,
     MemoryStorage,
     check_folder,
     led_by_ids,
     read_description,
+    remove_description,
     summary_spec,
     to_frame,
     write_files,
@@ -47,11 +45,11 @@ from extractbench_nb.support.files import (
     reading,
     refuse_irregular,
     replacing,
-    source_hash,
 )
 from extractbench_nb.support.pandas_helpers import own_copy
 from extractbench_nb.support.wording import dollars, one_line, plural, ratio_text
 
+BATCH_RULES = led_by_ids("rules")
 MISMATCHES = led_by_ids("mismatches")
 MISSING_PAIRS = FrameSpec("missing", "one row per output that other runs have", IDS)
 #: Entries of the summary that are averaged over documents; the others are added up.
@@ -91,45 +89,47 @@ class FolderSource:
 
     folder: Path
     extras: Sequence[Sequence[str]]
-    digest: str | None
+    digest: str
 
     def frame(self, name: str) -> pd.DataFrame:
         """Read a frame from its Parquet file."""
         pa, pq = needs("pyarrow", "batch"), needs("pyarrow.parquet", "batch")
         path = self.folder / f"{name}.parquet"
-        specs = {**FRAMES, "summary": summary_spec(self.extras), BATCH_RULES.name: BATCH_RULES}
+        spec = summary_spec(self.extras) if name == "summary" else FRAMES[name]
+        self._refuse_other()
         try:
             refuse_irregular(path, "frame")
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                self._refuse_other(path, file.metadata.metadata)
                 table = file.read()
             table.validate(full=True)
-            return to_frame(table, specs[name])
+            frame = to_frame(table, spec)
         except InputError:
             raise
         except (OSError, pa.ArrowException, ValueError, LookupError, TypeError) as error:
             raise InputError(f"{str(path)!r} cannot be read: {error}") from error
+        self._refuse_other()
+        return frame
 
     def save(self, folder: Path) -> None:
-        """Copy the files, unless another batch has replaced them since they were loaded."""
-        about = read_description(self.folder)
-        self._refuse_other(self.folder / DESCRIPTION, {DIGEST: about.get("digest", "").encode()})
-        kept = [*FRAMES, *([BATCH_RULES.name] if BATCH_RULES.name in about else [])]
+        """Copy the files."""
+        self._refuse_other()
         check_folder(folder, "folder")
         make_folder(folder)
         with ExitStack() as stack:
-            for name in (DESCRIPTION, *(f"{frame}.parquet" for frame in kept)):
+            for name in NAMES:
                 source, target = self.folder / name, stack.enter_context(replacing(folder / name))
                 with reading(f"frame file {str(source)!r}", source):
                     shutil.copyfile(source, target)
+            self._refuse_other()
+            remove_description(folder)
 
-    def _refuse_other(self, path: Path, metadata: Mapping[bytes, bytes] | None) -> None:
-        if (metadata or {}).get(DIGEST, b"").decode("utf-8", "replace") != (self.digest or ""):
+    def _refuse_other(self) -> None:
+        """Raise `InputError` if another batch is in the folder; without a description, too."""
+        if read_description(self.folder).get("digest") != self.digest:
             folder = str(self.folder)
             raise InputError(
-                f"{str(path)!r} belongs to another batch than the one that was loaded: the folder "
-                f"has been rewritten since, or its writing was interrupted. Load it again, "
-                f"load_evaluations({folder!r}), or call evaluate_runs(..., resume={folder!r})"
+                f"{folder!r} has been rewritten since it was loaded; load it again: "
+                f"load_evaluations({folder!r})"
             )
 
 
@@ -145,8 +145,7 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     -------
     Evaluations
         Frames are read on first use, which raises `InputError` if the folder has been rewritten
-        since. An output cannot be evaluated again, because the inputs are not in the folder. If
-        rules were stored, ``meta["rules"]`` has their names and a hash of the source of each.
+        since. An output cannot be evaluated again, because the inputs are not in the folder.
 
     Raises
     ------
@@ -156,9 +155,8 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     path = Path(folder)
     needs("pyarrow.parquet", "batch")
     about = read_description(path)
-    source = FolderSource(path, about["extras"], about.get("digest"))
-    rules = {name: about[name] for name in (BATCH_RULES.name,) if name in about}
-    return Evaluations(source, {**meta_of(about), **rules, "folder": str(path)})
+    source = FolderSource(path, about["extras"], about.get("digest", ""))
+    return Evaluations(source, {**meta_of(about), "folder": str(path)})
 
 
 def meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,16 +169,9 @@ def meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
     return {"profile": description["profile"]["name"], **entries, **inputs}
 
 
-# --- cross-field rules ----------------------------------------------------------------------------
-
-
-def check_batch(plan: Plan) -> CheckedRules | None:
-    """Run the registered rules over gold and outputs, in this process; None without rules."""
-    rules = tuple(RULES.values())
-    if not rules:
-        return None
-    rows: list[tuple[Any, ...]] = []
-    of_golds: dict[Any, list[tuple[Rule, Any]]] = {}  # the runs share gold
+def _outcomes(plan: Plan, rules: Sequence[Rule]) -> Iterator[tuple[Any, ...]]:
+    """Run rules over gold and outputs, in this process; the runs share gold."""
+    of_golds: dict[Any, list[tuple[Rule, Any]]] = {}
     for cell in plan.cells:
         gold = cell.document if cell.gold is None else cell.gold
         key = gold if isinstance(gold, str | Path) else id(gold), cell.schema, cell.schema_key
@@ -194,9 +185,7 @@ def check_batch(plan: Plan) -> CheckedRules | None:
             value, problem = read_predicted(output.source)
             is_read = output.message is None and problem is None
             for made, of_gold in of_golds[key]:
-                of_output = made.check(value) if is_read else None
-                rows.append((*cell.ids, *made.row(of_gold, of_output)))
-    return CheckedRules({made.name: source_hash(made.function) for made in rules}, tuple(rows))
+                yield (*cell.ids, *made.row(of_gold, made.check(value) if is_read else None))
 
 
 # --- the results ----------------------------------------------------------------------------------
@@ -250,9 +239,8 @@ class Evaluations(TextCard, DescribedFrames):
     _options: Mapping[str, Any] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the results, without the inputs; rules are checked before."""
-        kept = {"_source": self._source, "_meta": self._meta, "_plan": None, "_options": {}}
-        return kept | {"_checked": (None, self._rules())}
+        """Pickle the results, without the inputs."""
+        return {"_source": self._source, "_meta": self._meta, "_plan": None, "_options": {}}
 
     @property
     def fields(self) -> pd.DataFrame:
@@ -299,37 +287,25 @@ class Evaluations(TextCard, DescribedFrames):
         """One row per run, document and rule that applies to its schema, see `rule`.
 
         The registered rules are run in this process on first use, and again after a rule was added,
-        removed or redefined. Loaded results have the outcomes that were stored with them.
+        removed or redefined.
 
         Raises
         ------
         InputError
-            The results were loaded or unpickled, rules are registered, and no outcomes are stored.
+            Rules are registered, and the results were loaded or unpickled.
         """
-        checked = self._rules()
-        if checked is not None:
-            return BATCH_RULES.from_rows(checked.rows)
-        if isinstance(self._source, FolderSource) and BATCH_RULES.name in read_description(
-            self._source.folder
-        ):
-            return self._frame(BATCH_RULES.name)
-        if RULES and self._plan is None:
+        rules = tuple(RULES.values())
+        if rules and self._plan is None:
             raise InputError(
-                "the results were stored without rules and their inputs are not available; call "
+                "the inputs of loaded or unpickled results are not available; call "
                 "evaluate_runs(..., resume=folder), which evaluates nothing again, or "
                 "gold.check_rules(outputs, dataset)"
             )
-        return BATCH_RULES.build()
-
-    def _rules(self) -> CheckedRules | None:
-        """Return the outcomes of the rules that are registered now; None without inputs."""
-        registered = tuple(RULES.values())
-        kept: tuple[Any, CheckedRules | None] = self.__dict__.get("_checked", (None, None))
-        if self._plan is None or kept[0] == registered:
-            return kept[1]
-        found = check_batch(self._plan)
-        self.__dict__["_checked"] = registered, found
-        return found
+        kept: tuple[Any, pd.DataFrame] | None = self.__dict__.get("_checked")
+        if kept is None or kept[0] != rules:
+            rows = _outcomes(self._plan, rules) if rules and self._plan is not None else ()
+            kept = self.__dict__["_checked"] = rules, BATCH_RULES.from_rows(rows)
+        return ShownFrame(own_copy(kept[1]))
 
     @property
     def by_run(self) -> pd.DataFrame:
@@ -468,7 +444,7 @@ class Evaluations(TextCard, DescribedFrames):
         else:
             check_folder(path, "folder")
             description = self._source.description
-            write_files(make_folder(path), self._source.results(), description, self._rules())
+            write_files(make_folder(path), self._source.results(), description)
         return path
 
     def _frame(self, name: str) -> pd.DataFrame:

@@ -35,7 +35,7 @@ from extractbench_nb._version import __version__
 from extractbench_nb.core import Aligner, Evaluation, Metric, Profile
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.text import Judge
-from extractbench_nb.errors import ExtractBenchError, InputError, needs
+from extractbench_nb.errors import ExtractBenchError, InputError, OutputError, needs
 from extractbench_nb.runs.inputs import (
     IDS,
     SUMMARIES,
@@ -74,8 +74,6 @@ def led_by_ids(name: str) -> FrameSpec:
 
 
 FRAMES: Final = {**{name: led_by_ids(name) for name in PARTS}, "summary": SUMMARIES}
-#: The outcomes of cross-field rules; they have a file of their own if there are rules.
-BATCH_RULES = led_by_ids("rules")
 
 
 def summary_spec(extras: Iterable[Sequence[str]]) -> FrameSpec:
@@ -375,8 +373,8 @@ def _shown(value: Any) -> str:
 # --- what a folder may be used for ------------------------------------------------------------
 
 DESCRIPTION = "batch.json"
-#: The files of a batch, the description first: it is written last.
-NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in (*FRAMES, BATCH_RULES.name)))
+#: The files of a batch, the description first: it is removed first and written last.
+NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
 _OLD = "finished.sqlite"  # until format 5
 
 
@@ -433,40 +431,21 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 # --- the files of a batch -----------------------------------------------------------------------
 
-#: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
-DIGEST = b"extractbench_nb_digest"
 #: A row group is written when it has at least this many rows, or bytes of JSON.
 _ROWS, _BYTES = 5_000, 2**21
 
 
-class CheckedRules(NamedTuple):
-    """The outcomes of rules over a batch; ``sources`` has a hash of each rule's source."""
+def write_files(folder: Path, results: Iterable[Result], description: Mapping[str, Any]) -> str:
+    """Write the files of a batch, and return a digest of the results.
 
-    sources: Mapping[str, str]
-    rows: tuple[tuple[Any, ...], ...]
-
-
-def write_files(
-    folder: Path,
-    results: Iterable[Result],
-    description: Mapping[str, Any],
-    rules: CheckedRules | None,
-) -> str:
-    """Write the files of a batch; none replaces an older one before all are complete.
-
-    Returns the digest of the results, which every file records. ``rules.parquet`` is written if
-    rules were checked, or to replace an older one.
+    All are complete before the first takes its final name. From then until the last has its own,
+    there is no description, so files of two batches are not taken for one.
     """
     specs = {**FRAMES, "summary": summary_spec(description["extras"])}
-    if rules is None and (folder / f"{BATCH_RULES.name}.parquet").exists():
-        rules = CheckedRules({}, ())
-    if rules is not None:
-        specs[BATCH_RULES.name] = BATCH_RULES
-        description = {**description, BATCH_RULES.name: dict(rules.sources)}
     hasher = hashlib.sha256(json.dumps(description).encode())
     pa = needs("pyarrow", "batch")
     with ExitStack() as stack:
-        # the stack closes in reverse order, so the description replaces its predecessor last
+        # the stack closes in reverse order
         description_path = stack.enter_context(replacing(folder / DESCRIPTION))
         paths = {name: stack.enter_context(replacing(folder / f"{name}.parquet")) for name in specs}
         with ExitStack() as files:
@@ -479,21 +458,27 @@ def write_files(
                     writers["summary"].add(to_columns(specs["summary"], [row]))
                     for name, content in zip(PARTS, result.parts, strict=True):
                         writers[name].add(json.loads(content), result.ids, len(content))
-                for cells in rules.rows if rules is not None else ():
-                    hasher.update(_utf8(cells))
-                    writers[BATCH_RULES.name].add(to_columns(BATCH_RULES, [cells]))
-                digest = hasher.hexdigest()
                 for writer in writers.values():
-                    writer.end(digest)
+                    writer.flush()
             except (pa.ArrowException, LookupError, TypeError, ValueError) as error:
                 raise InputError(
                     f"stored outputs cannot be read: {type(error).__name__}: {error}; remove "
                     f"{str(folder / PARTS_FOLDER)!r} and evaluate them again"
                 ) from error
         counts = {name: writer.rows for name, writer in writers.items()}
+        digest = hasher.hexdigest()
         text = json.dumps({**description, "rows": counts, "digest": digest}, indent=2)
         description_path.write_text(text + "\n", encoding="utf-8")
+        remove_description(folder)
     return digest
+
+
+def remove_description(folder: Path) -> None:
+    """Remove ``batch.json``: the files beside it are about to be replaced."""
+    try:
+        (folder / DESCRIPTION).unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{str(folder / DESCRIPTION)!r} cannot be removed: {error}") from None
 
 
 class _Writer:
@@ -521,9 +506,10 @@ class _Writer:
         self._count += count
         self._size += size
         if self._count >= _ROWS or self._size >= _BYTES:
-            self._flush()
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what is waiting as a row group."""
         pa = needs("pyarrow", "batch")
         if self._count:
             columns = [list(chain(*cells)) for cells in zip(*self._waiting, strict=True)]
@@ -533,12 +519,6 @@ class _Writer:
             self._file.write_batch(batch, row_group_size=self._count)
         self.rows += self._count
         self._waiting, self._count, self._size = [], 0, 0
-
-    def end(self, digest: str | None = None) -> None:
-        """Write the remaining rows and the digest of the batch."""
-        self._flush()
-        if digest is not None:
-            self._file.add_key_value_metadata({DIGEST: digest})
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
@@ -558,7 +538,7 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
         with replacing(folder / f"{name}.parquet") as path, ExitStack() as files:
             writer = _Writer(path, spec, files)
             writer.add(to_columns(spec, rows))
-            writer.end()
+            writer.flush()
     return folder
 
 
