@@ -3,8 +3,6 @@
 from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
-from extractbench_nb.runs.calling import check_template as check_template
-from extractbench_nb.runs.calling import prompt_version as prompt_version
 from extractbench_nb.runs.dataset import ACCEPTED_FILES as ACCEPTED_FILES
 from extractbench_nb.runs.dataset import GOLD_SUFFIX as GOLD_SUFFIX
 from extractbench_nb.runs.dataset import LICENCE_FILES as LICENCE_FILES
@@ -37,8 +35,10 @@ from extractbench_nb.runs.extracting import Described as Described
 from extractbench_nb.runs.extracting import Request as Request
 from extractbench_nb.runs.extracting import ask_all as ask_all
 from extractbench_nb.runs.extracting import begun_run as begun_run
+from extractbench_nb.runs.extracting import check_template as check_template
 from extractbench_nb.runs.extracting import client_of as client_of
 from extractbench_nb.runs.extracting import extract as extract
+from extractbench_nb.runs.extracting import prompt_version as prompt_version
 from extractbench_nb.runs.folders import PASSING as PASSING
 from extractbench_nb.runs.folders import Run
 from extractbench_nb.runs.folders import RunFolder as RunFolder

@@ -51,24 +51,16 @@ class ParsedOutput:
     value : object
         The parsed JSON; None if the text does not parse (or is ``null``, see `parses`).
     failure : str
-        One of `FAILURES`; ``none`` for a valid output.
-    message : str or None
-        Description of the failure.
+        One of `FAILURES`; ``none`` for a valid output. ``message`` describes it.
     line, column, offset : int or None
         Position of the failure in the text as received: line and column from 1, offset in
-        characters from 0.
-    excerpt : str or None
-        The text around that position.
-    parses : bool
-        Whether a strict parser reads the text without byte-order mark and code fence.
-    conforms : bool or None
-        Whether the value fits the schema, except for violations that gold has at the same place of
-        the schema; None without a schema or a value.
-    parses_strictly : bool
-        Whether Python's ``json`` parses the text as received. It reads NaN and Infinity, and takes
-        the last value of a repeated key.
-    conforms_strictly : bool or None
-        Whether the value fits the schema without exception.
+        characters from 0. ``excerpt`` is the text around it.
+    parses, conforms : bool or None
+        Whether the text parses without byte-order mark and code fence; whether the value fits the
+        schema, except for violations that gold has at the same place of the schema.
+    parses_strictly, conforms_strictly : bool or None
+        Whether Python's ``json`` parses the text as received, and the value fits the schema without
+        exception. Both ``conforms`` are None without a schema or a value.
     wrapper : str
         What was removed before parsing: ``""``, ``bom``, ``fence`` or both.
     """
@@ -247,16 +239,8 @@ class Conformance:
 class Repaired:
     """An output after repair; made by `repair_output`.
 
-    Attributes
-    ----------
-    value : object
-        The JSON value; None if there is none.
-    text : str or None
-        The repaired JSON; None if there is none.
-    parsed : ParsedOutput
-        The result of strict parsing.
-    note : str or None
-        Why the output could not be repaired.
+    ``value`` and ``text`` are the repaired JSON, None if there is none; ``parsed`` is the result of
+    strict parsing, and ``note`` says why the output could not be repaired.
     """
 
     value: Any

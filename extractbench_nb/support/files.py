@@ -219,25 +219,6 @@ def _hash(path: Path, size: int, changed: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def load_figures(path: Path, names: tuple[str, ...]) -> dict[str, int] | None:
-    """Read figures that `save_figures` wrote."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(found, dict) or tuple(sorted(found)) != tuple(sorted(names)):
-        return None
-    return found if all(type(v) is int and v >= 0 for v in found.values()) else None
-
-
-def save_figures(path: Path, figures: Mapping[str, int]) -> None:
-    """Cache figures; without a writable cache they are counted again next time."""
-    with suppress(OutputError):
-        make_folder(path.parent)
-        with replacing(path) as temporary:
-            temporary.write_text(json.dumps(figures), encoding="utf-8")
-
-
 def source_hash(function: Any) -> str:
     """Hash the source of a function, or its bytecode if the source is not available."""
     for thing in (function, type(function)):

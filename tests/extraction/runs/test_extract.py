@@ -11,8 +11,8 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import DatasetError
-from extractbench_nb.runs.calling import PROMPT_VERSION, plain_schema
 from extractbench_nb.runs.dataset import Dataset
+from extractbench_nb.runs.extracting import PROMPT_VERSION, plain_schema
 from extractbench_nb.runs.folders import REASONS, RUN_OUTPUT_COLUMNS, Run
 from extractbench_nb.runs.outputs import read_outputs
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
@@ -96,29 +96,6 @@ def test_the_schema_is_in_the_prompt_or_is_the_format(
         form["schema"]["properties"].keys()
         == xb.schema.parse_schema(raw).document["properties"].keys()
     )
-
-
-def test_a_schema_is_strict_only_where_it_keeps_the_rules(
-    run: Extract, server: LLMServer, bills: Dataset
-) -> None:
-    kept = {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}
-    kept |= {"required": ["a"], "additionalProperties": False}
-    path = bills.root / "a" / "bill" / "bill-schema.json"
-    path.write_text(json.dumps({**kept, "evaluation_config": "string_exact"}))
-    done = run(
-        ["bill1", "note1"],
-        dataset=xb.load_dataset(bills.root),
-        mode="structured",
-        document_input="file",
-        max_concurrency=1,
-    )
-    forms = [request.body["response_format"]["json_schema"] for request in server.requests]
-    assert [form["strict"] for form in forms] == [True, False]
-    assert forms[0]["schema"] == kept
-    documents = done.description["documents"]
-    assert documents["bill1"]["strict"] == "true"
-    assert documents["note1"]["strict"] == "false: #: additionalProperties is not false"
-    assert "where the schema keeps the rules" in done.description["parameters"]["response_format"]
 
 
 def test_a_model_that_takes_files_gets_the_file(
@@ -555,8 +532,8 @@ def test_bad_options_are_one_error_before_any_work(
         ([], {}, xb.InputError, "documents is empty"),
         ("cv_marisol_etxeberria", {}, xb.InputError, "a list of its ids"),
         ([3], {}, DatasetError, "no document 3"),
-        (3, {}, xb.InputError, "a list of its ids"),
-        (pd.DataFrame({"id": ONE}), {}, xb.InputError, "no column 'document'"),
+        (3, {}, xb.InputError, "documents is a int; expected a Dataset, or a list of its ids"),
+        (pd.DataFrame({"document": ONE}), {}, xb.InputError, "documents is a DataFrame; .*a list of"),
         ("sample", {"dataset": None}, xb.InputError, "which load_dataset reads from a folder"),
         (ONE, {"dataset": None}, xb.InputError, "dataset is NoneType"),
         (ONE, {"folder": None}, xb.InputError, "folder is None; expected the path of a run's"),
