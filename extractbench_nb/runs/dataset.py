@@ -13,7 +13,6 @@ statistics computed, on first access.
 
 from __future__ import annotations
 
-import difflib
 import os
 import warnings
 from collections import Counter
@@ -94,10 +93,8 @@ def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...
     """List the schema folders and documents of a dataset and check them."""
     folders = list(_schema_folders(root))
     if not folders:
-        nested = next((f for f in list_folders(root) if any(_schema_folders(f))), None)
-        hint = f"; did you mean {nested}?" if nested else ""
         layout = f"{{domain}}/{{schema}}/{{schema}}{SCHEMA_SUFFIX}"
-        raise DatasetError(f"{root}: found no {layout} here{hint}")
+        raise DatasetError(f"{root}: found no {layout} here")
     name_counts = Counter(folder.name for folder in folders)
     schemas = []
     documents: dict[str, DocumentFiles] = {}
@@ -421,20 +418,15 @@ def load_dataset(
 
 
 class Documents(Protocol):
-    """What a batch needs of a dataset; `load_dataset` gives one."""
+    """What a batch needs of a dataset; `load_dataset` gives one.
+
+    ``documents`` has one row per document, with columns document, domain and schema.
+    """
 
     @property
-    def documents(self) -> pd.DataFrame:
-        """One row per document, with columns document, domain and schema."""
-        ...
-
-    def schema(self, schema_id: str, /) -> Any:
-        """Return the JSON Schema of an id in ``documents["schema"]``."""
-        ...
-
-    def gold(self, document_id: str, /) -> Any:
-        """Return the gold value of a document."""
-        ...
+    def documents(self) -> pd.DataFrame: ...  # noqa: D102
+    def schema(self, schema_id: str, /) -> Any: ...  # noqa: D102
+    def gold(self, document_id: str, /) -> Any: ...  # noqa: D102
 
 
 DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
@@ -463,14 +455,13 @@ def _extractbench_root() -> Path:
     if value:
         return _existing(value, f"environment variable {EXTRACTBENCH_VARIABLE}")
     root = download_folder()
-    if root.is_dir() and any(root.iterdir()):
-        absent = missing_files(root)
-        if absent:
-            raise DatasetError(
-                f"{root}: the download is incomplete, {len(absent)} files are missing (the first "
-                f"is {absent[0]!r}); fetch_dataset('extractbench') fetches what is missing"
-            )
+    if root.is_dir() and not (absent := missing_files(root)):
         return root
+    if root.is_dir():
+        raise DatasetError(
+            f"{root}: the download is incomplete, {len(absent)} files are missing (the first is "
+            f"{absent[0]!r}); fetch_dataset('extractbench') fetches what is missing"
+        )
     raise DatasetError(
         "the ExtractBench dataset was not found: fetch_dataset('extractbench') downloads it; for a "
         "copy of your own pass load_dataset('extractbench', path=...) or set the environment "
@@ -484,8 +475,7 @@ def _existing(folder: str | os.PathLike[str], what: str) -> Path:
         return root
     if root.exists():
         raise DatasetError(f"{what}: {root} is a file, expected a folder")
-    near = difflib.get_close_matches(str(folder), NAMED_DATASETS)
-    hint = f"; did you mean the dataset named {near[0]!r}?" if near else ""
+    hint = f"; the named ones are {' and '.join(NAMED_DATASETS)}"
     raise DatasetError(f"{what}: no folder {str(root)!r}{hint}")
 
 
@@ -547,18 +537,16 @@ def fetch_dataset(
     """Download the released ExtractBench dataset, or its missing files.
 
     About 35 MB from ``github.com/ContextualAI/extract-bench`` (MIT licence), pinned to one commit.
-    Each file is verified by its SHA-256 and appears under its name only when it is complete; a
-    verified file is never downloaded again. One PDF was not available when the hashes were made: it
-    is not verified; if the source lacks it, the document stays without PDF, with a warning. A
-    downloaded file with another hash raises an error.
+    Each file is verified by its SHA-256 and appears under its name only when it is complete. One
+    PDF was not available when the hashes were made: it is not verified, and may be absent, with a
+    warning.
 
     Parameters
     ----------
     name : str, optional
         ``"extractbench"``; the sample comes with this package.
     path : str or path, optional
-        Folder to fill. By default a folder in the user's cache, or in the folder that the
-        environment variable ``EXTRACTBENCH_CACHE`` names; `load_dataset` looks there.
+        Folder to fill; by default one in the cache folder, where `load_dataset` looks.
     progress : bool, optional
         Whether to show a progress bar.
     base_url : str, optional
@@ -572,9 +560,8 @@ def fetch_dataset(
     Raises
     ------
     DatasetError
-        If the name is unknown, a file cannot be downloaded (the server sends nothing for 30
-        seconds, for example) or is not the released one, or `path` holds a file with other content,
-        which is not changed.
+        If the name is unknown, a file cannot be downloaded or is not the released one, or `path`
+        holds a file with other content, which is not changed.
     OutputError
         If the folder cannot be made.
 

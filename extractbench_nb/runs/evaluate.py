@@ -470,15 +470,13 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     Parameters
     ----------
     runs : pandas.DataFrame, str, pathlib.Path or Dataset
-        - A folder of outputs, named after their documents: ``run/document.json`` or
-          ``run/document.pred.json``, or the files of one run without a folder for it. Beside
-          ``*.pred.json``, files of other names are left out.
+        - A folder of outputs, ``run/document.json`` or ``run/document.pred.json``, or the files of
+          one run without a folder for it. Beside ``*.pred.json``, other files are left out.
         - A frame with columns run, document and predicted (a value, JSON text, or a
           ``pathlib.Path``; None or NA if there is no output), and optionally domain, schema and
-          gold in the same forms. Runs and documents are texts; integers are converted. All other
-          columns are kept in ``summary``: numbers, booleans, texts, lists and dicts as they are,
-          categories as their values, and anything else, such as timestamps, as text. A Polars or
-          Arrow frame is read as a pandas one.
+          gold in the same forms. All other columns are kept in ``summary``: numbers, booleans,
+          texts, lists and dicts as they are, anything else, such as timestamps, as text. A Polars
+          or Arrow frame is read as a pandas one.
         - A dataset that has runs, or one or several runs of `extract`, whose cost and latency are
           kept.
     dataset : Dataset, optional
@@ -487,12 +485,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     gold : str, pathlib.Path or mapping from str, optional
         A folder with ``document.json`` or ``document.gold.json``, or a dict from document to gold
         value or path. Used where `runs` has no gold, before that of `dataset`.
-    judge : str or Judge, optional
-        See `evaluate`. One that asks models is checked before any work.
-    alignment : str, LLMAligner or callable, optional
-        See `evaluate`.
-    profile : str or Profile, optional
-        See `evaluate`.
+    judge, alignment, profile : optional
+        See `evaluate`. A judge that asks models is checked before any work.
     schema : schema, optional
         The schema of all documents, in a form that `evaluate` takes, or the name of its file.
     metrics : mapping from str, optional
@@ -500,31 +494,26 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         schema that has the field; see `parse_schema`.
     accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
         Other values that are right too: a frame or records with ``document``, ``path`` and
-        ``value``, or the name of such a JSON or CSV file. See `evaluate`, and `Dataset.accepted`
-        for those that a dataset brings. ``meta["accepted"]`` is their number.
+        ``value``, or the name of such a JSON or CSV file. See `Dataset.accepted`.
     n_jobs : int, optional
         Largest number of worker processes; 1 is this process, -1 one per processor. Processes are
         started if the outputs take more than about two seconds, and at once with metrics, judges or
         aligners of your own.
     executor : concurrent.futures.Executor, optional
-        Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``. It
-        is left running.
+        Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``.
     max_concurrency : int, optional
-        Maximum number of documents evaluated concurrently in each worker, for awaited metrics; 1 or
-        more.
+        Maximum number of documents evaluated concurrently in each worker, for awaited metrics.
     progress : bool, optional
         Whether to show a progress bar.
     save_to : str or pathlib.Path, optional
         A folder without a batch. Finished outputs are written to its folder ``parts`` at once, so
-        that memory use does not grow with the batch; at the end ``fields.parquet``,
-        ``arrays.parquet``, ``matches.parquet``, ``judge_calls.parquet``, ``summary.parquet`` and
+        that memory use does not grow with the batch; at the end a Parquet file per frame and
         ``batch.json`` are written.
     resume : str or pathlib.Path, optional
         Like `save_to`, but the folder may hold a batch. Outputs that were finished there with the
         same inputs are not evaluated again, except those in which a metric gave no verdict
-        (``judge_error``); answers in the cache of a judge are reused. Stored outputs that are not
-        in `runs` stay in the folder and are not in the results. A file in ``parts`` that cannot be
-        read is named in a warning, and its outputs are evaluated again.
+        (``judge_error``). Stored outputs that are not in `runs` stay in ``parts``. A part that
+        cannot be read is named in a warning, and its outputs are evaluated again.
 
     Returns
     -------
@@ -536,10 +525,9 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     InputError
         Before any work: a column is missing or has a wrong type, a pair of run and document
         occurs twice, a document or a field of `metrics` is unknown, a file cannot be read, or a
-        judge has no key. During the work: a gold document is not JSON, an accepted alternative does
-        not fit gold, or a worker process died; finished outputs stay in the folder. Also if
-        `save_to` holds a batch, or `resume` holds one with other settings or one that another
-        process is using.
+        judge has no key; `save_to` holds a batch, or `resume` one with other settings or one that
+        another process is using. During the work: a gold document is not JSON, an accepted
+        alternative does not fit gold, or a worker process died; finished outputs stay.
     SchemaError, ConfigError
         A schema cannot be read, or a metric is not one for its field.
     OutputError
@@ -549,13 +537,9 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     -----
     An output that is not JSON, is empty or absent is evaluated too: ``valid`` in ``summary`` is
     False, with the parser's message and position, and every field counts as not passed (section 4
-    of the ExtractBench paper). Metrics that are defined in a notebook work in worker
-    processes too.
-
-    Model calls are in ``judge_calls``, their number and cost in ``summary`` and ``by_run``.
-    Threads share one judge; each worker process has a copy, with its own ``budget_usd`` and
-    ``max_concurrency``, and all copies share the cache. A judge or an aligner may have an attribute
-    ``fingerprint``, a JSON value: `resume` refuses one of the same name with another.
+    of the ExtractBench paper). Threads share one judge; each worker process has a copy, with its
+    own ``budget_usd`` and ``max_concurrency``, and all copies share the cache. A judge or aligner
+    may have an attribute ``fingerprint``, a JSON value: `resume` refuses another value.
 
     Examples
     --------

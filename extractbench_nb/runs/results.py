@@ -136,16 +136,8 @@ class FolderSource:
 def load_evaluations(folder: str | Path) -> Evaluations:
     """Read the results that `evaluate_runs` or `Evaluations.save` wrote to a folder.
 
-    Parameters
-    ----------
-    folder : str or pathlib.Path
-        With ``batch.json`` and the Parquet files.
-
-    Returns
-    -------
-    Evaluations
-        Frames are read on first use, which raises `InputError` if the folder has been rewritten
-        since. An output cannot be evaluated again, because the inputs are not in the folder.
+    Frames are read on first use, which raises `InputError` if the folder has been rewritten since.
+    An output cannot be evaluated again, because the inputs are not in the folder.
 
     Raises
     ------
@@ -286,13 +278,8 @@ class Evaluations(TextCard, DescribedFrames):
     def rules(self) -> pd.DataFrame:
         """One row per run, document and rule that applies to its schema, see `rule`.
 
-        The registered rules are run in this process on first use, and again after a rule was added,
-        removed or redefined.
-
-        Raises
-        ------
-        InputError
-            Rules are registered, and the results were loaded or unpickled.
+        The registered rules are run in this process on first use, and again after a change. That is
+        an `InputError` if the results were loaded or unpickled.
         """
         rules = tuple(RULES.values())
         if rules and self._plan is None:
@@ -349,23 +336,10 @@ class Evaluations(TextCard, DescribedFrames):
         return dict(self._meta)
 
     def evaluation(self, run: str | int, document: str | int) -> Evaluation:
-        """Evaluate one output again, for its full result.
+        """Evaluate one output again, for its full result: the same as `evaluate` returns.
 
-        Parameters
-        ----------
-        run, document : str or int
-            Values of ``summary["run"]`` and ``summary["document"]``.
-
-        Returns
-        -------
-        Evaluation
-            The same as `evaluate` returns, with warnings and inputs; ``meta`` also has ``run``,
-            ``document`` and ``schema``.
-
-        Raises
-        ------
-        InputError
-            No such output, or its inputs are not available: the results were loaded or unpickled.
+        ``meta`` has ``run``, ``document`` and ``schema``, too. `InputError` if there is no such
+        output, or the results were loaded or unpickled, so that its inputs are not available.
         """
         plan, cell = self._cell(run, document)
         if cell.predicted is None:
@@ -378,21 +352,8 @@ class Evaluations(TextCard, DescribedFrames):
     def inputs(self, run: str | int, document: str | int) -> Inputs:
         """Return what was compared for one output, without evaluating it again.
 
-        Parameters
-        ----------
-        run, document : str or int
-            Values of ``summary["run"]`` and ``summary["document"]``.
-
-        Returns
-        -------
-        Inputs
-            The parsed schema, gold, the predicted value (the text if it does not parse, None if
-            there is none), and the parser's message if it does not parse.
-
-        Raises
-        ------
-        InputError
-            No such output, its inputs are not available (see `evaluation`), or gold cannot be read.
+        The parsed schema, gold, the predicted value (the text if it does not parse, None if there
+        is none), and the parser's message. Raises `InputError` as `evaluation` does.
         """
         plan, cell = self._cell(run, document)
         gold = private_copy(read_document(plan.gold(cell), "gold"), "gold")
@@ -420,23 +381,8 @@ class Evaluations(TextCard, DescribedFrames):
     def save(self, folder: str | Path) -> Path:
         """Write the results to a folder, from which `load_evaluations` reads them.
 
-        Parameters
-        ----------
-        folder : str or pathlib.Path
-            Created if it does not exist. What `save` wrote there before is replaced.
-
-        Returns
-        -------
-        pathlib.Path
-            The folder.
-
-        Raises
-        ------
-        InputError
-            The folder holds a batch that can be resumed, or files of the same names that `save`
-            did not write; or the results were loaded from files that have been rewritten since.
-        OutputError
-            A file cannot be written.
+        What `save` wrote there before is replaced; a batch that can be resumed and files of others
+        are not: they are an `InputError`.
         """
         path = Path(folder)
         if isinstance(self._source, FolderSource):

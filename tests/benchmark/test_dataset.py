@@ -203,7 +203,7 @@ def write(place: str, content: bytes = b"{}") -> Callable[[Path], object]:
 #: What is done to a folder, the call, and the message.
 ERRORS = [
     (None, lambda root: load_dataset(root / "no"), r"dataset folder: no folder '.*no'"),
-    (None, lambda _: load_dataset("extract-bench"), "mean the dataset named 'extractbench'"),
+    (None, lambda _: load_dataset("extract-bench"), "named ones are extractbench and sample"),
     (
         None,
         lambda root: load_dataset(root / BETA),
@@ -212,7 +212,7 @@ ERRORS = [
     (
         None,
         lambda root: load_dataset(root.parent),
-        r"found no \{domain\}/\{schema\}/\{schema\}-schema\.json here; did you mean .*mine <b>\?",
+        r"found no \{domain\}/\{schema\}/\{schema\}-schema\.json here",
     ),
     (
         lambda root: (root / LEASE / "lease-schema.json").unlink(),
