@@ -130,21 +130,6 @@ def test_what_save_wrote_is_replaced(three, calls, same, tmp_path):
     assert listing(tmp_path) == sorted([*FILES, "notes.txt"])
 
 
-def test_a_save_that_fails_leaves_what_was_there(three, calls, tmp_path, monkeypatch):
-    evaluate_runs(three[:1], progress=False).save(tmp_path)
-    before = contents(tmp_path)
-    evs = evaluate_runs(three, progress=False)
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("extractbench_nb.runs.storage._arrow_array", fail)
-    with pytest.raises(xb.OutputError, match="No space left on device"):
-        evs.save(tmp_path)
-    assert contents(tmp_path) == before
-    assert listing(tmp_path) == FILES
-
-
 @pytest.mark.parametrize("name", ["batch.json", "fields.parquet"])
 def test_files_of_others_are_not_replaced(name, three, calls, tmp_path):
     (tmp_path / name).write_bytes(b'{"format": 1}')
@@ -204,9 +189,7 @@ def test_every_change_is_noticed(change, three, calls, tmp_path):
         _ = evs.fields
 
 
-def test_a_writer_that_dies_between_two_names(
-    three, calls, same, tmp_path, monkeypatch
-):
+def test_a_writer_that_dies_between_two_names(three, calls, same, tmp_path, monkeypatch):
     evs, replace = evaluate_runs(three, progress=False, save_to=tmp_path), Path.replace
 
     def interrupted(path, target):
@@ -261,15 +244,6 @@ def test_changed_inputs_are_evaluated_again(columns, expected, three, calls, sam
     same(again, evaluate_runs(changed, progress=False))
 
 
-def test_changed_files_are_evaluated_again(runs_folder, small, tmp_path):
-    folder = runs_folder({"a/one.json": {"total": 1}, "a/two.json": {"total": 2}})
-    evaluate_runs(folder, dataset=small, progress=False, save_to=tmp_path / "b")
-    (folder / "a" / "one.json").write_text('{"total": 12.5}')
-    again = evaluate_runs(folder, dataset=small, progress=False, resume=tmp_path / "b")
-    assert (again.meta["evaluated"], again.meta["reused"]) == (1, 1)
-    assert again.fields.set_index(["document", "path"]).passed["one", "$.total"]
-
-
 def test_documents_and_runs_are_added(three, calls, same, tmp_path):
     evaluate_runs(three[:1], progress=False, save_to=tmp_path)
     whole = evaluate_runs(three, progress=False, resume=tmp_path)
@@ -318,13 +292,6 @@ def test_other_settings_are_refused(options, message, three, calls, tmp_path):
     with pytest.raises(xb.InputError, match=message):
         evaluate_runs(three, progress=False, resume=tmp_path, **options)
     assert contents(tmp_path) == before
-
-
-def test_another_version_is_refused(three, calls, tmp_path, monkeypatch):
-    evaluate_runs(three, progress=False, save_to=tmp_path)
-    monkeypatch.setattr("extractbench_nb.runs.storage.__version__", "9.9")
-    with pytest.raises(xb.InputError, match=r"extractbench_nb '.*', not with '9\.9'"):
-        evaluate_runs(three, progress=False, resume=tmp_path)
 
 
 def test_a_batch_is_not_overwritten(three, calls, tmp_path):

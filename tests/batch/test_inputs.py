@@ -257,14 +257,6 @@ def test_gold_that_does_not_fit(gold, message, frame_of):
         evaluate_runs(runs, gold=gold, progress=False)
 
 
-def test_integers_are_names(frame_of):
-    runs = frame_of(("r", "d", GOOD), ("r", "e", None), ("r", "f", GOOD), ("r", "g", GOOD))
-    runs["run"] = pd.Series([7, np.int64(8), np.uint8(9), "r"], dtype=object)
-    evs = evaluate_runs(runs.assign(document=range(4)), progress=False)
-    assert pairs(evs) == [["7", "0"], ["8", "1"], ["9", "2"], ["r", "3"]]
-    assert evs.evaluation(7, 0).summary.equals(evs.evaluation("7", "0").summary)
-
-
 def dangling(path):
     path.symlink_to("nowhere.json")
 
@@ -323,20 +315,6 @@ def test_metrics_are_changed_in_each_schema_that_has_the_field(frame_of):
     assert rows["a", "seller"] == rows["b", "seller"] == "string_exact"
     assert "total" not in fields_of(evs)
     assert evs.evaluation("r", "a").fields["metric"].tolist()[0] == "string_exact"
-
-
-def test_a_stored_batch_knows_schema_and_metrics(frame_of, tmp_path):
-    def counts(**options):
-        runs = frame_of(("r", "a", GOOD), ("r", "b", GOOD))
-        evs = evaluate_runs(runs, resume=tmp_path / "batch", progress=False, **options)
-        assert len(evs.summary) == 2
-        return evs.meta["evaluated"], evs.fields["metric"].tolist()[0]
-
-    assert counts() == (2, "string_semantic")
-    assert counts(metrics={"seller": "string_exact"}) == (2, "string_exact")
-    assert counts(metrics={"seller": "string_exact"}) == (0, "string_exact")
-    assert counts(metrics={"seller": "string_fuzzy"}) == (2, "string_fuzzy")
-    assert counts(schema=OTHER) == (2, "string_semantic")
 
 
 @pytest.mark.parametrize(

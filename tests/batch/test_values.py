@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from extractbench_nb.runs import evaluate_runs, load_evaluations
 from extractbench_nb.runs.inputs import value_to_text
-from extractbench_nb.runs.storage import escape, unescape
 
 #: Any text, lone surrogates and the escape character included.
 TEXTS = st.text(st.characters(), max_size=8) | st.text("\x1a\ud83d\ude00a0d8\\", max_size=6)
@@ -39,13 +38,6 @@ def identical(one, other):
         both = math.copysign(1, one), math.copysign(1, other)
         return (math.isnan(one) and math.isnan(other)) or (one == other and both[0] == both[1])
     return one == other
-
-
-@given(TEXTS)
-def test_escapes_are_undone_and_are_utf8(text):
-    escaped = escape(text)
-    escaped.encode("utf-8")
-    assert unescape(escaped) == text
 
 
 @given(VALUES)

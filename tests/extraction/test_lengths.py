@@ -12,7 +12,6 @@ import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.failures import (
     LENGTH_COLUMNS,
-    LENGTHS,
     validity_by_length,
 )
 from extractbench_nb.support.token_counts import count_tokens
@@ -172,15 +171,6 @@ def test_gold_is_counted_as_in_table_6() -> None:
     assert found["shortest"].tolist() == sorted(figures.unique())
     texts = [path.read_text("utf-8") for path in sample().documents["gold_path"]]
     assert sorted(map(count_tokens, texts)) == sorted(figures)
-
-
-@pytest.mark.parametrize("of", LENGTHS)
-def test_every_length(of: str) -> None:
-    attempts = every_failure(3)
-    found = validity_by_length(attempts, sample(), of, bins=3)
-    assert set(found["measure"]) == {of}
-    assert found["attempts"].sum() == len(attempts) == 42
-    assert found["valid"].sum() == attempts["valid"].sum() == 3
 
 
 @pytest.mark.parametrize(

@@ -227,11 +227,6 @@ def test_a_failed_call_is_an_output(
     assert pd.isna(only(again)["error_reason"]) == is_passing
 
 
-def test_no_schema_is_rejected_where_none_was_sent(run: Extract, server: LLMServer) -> None:
-    server.respond = lambda _: failure(400, "the schema in your prompt is odd")
-    assert only(run(ONE))["error_reason"] == "other"
-
-
 @pytest.mark.parametrize("reply, reason", [(HANG, "timeout"), (CUT, "connection")])
 def test_nobody_answers(run: Extract, server: LLMServer, reply: Reply, reason: str) -> None:
     server.respond = lambda _: reply
@@ -533,7 +528,12 @@ def test_bad_options_are_one_error_before_any_work(
         ("cv_marisol_etxeberria", {}, xb.InputError, "a list of its ids"),
         ([3], {}, DatasetError, "no document 3"),
         (3, {}, xb.InputError, "documents is a int; expected a Dataset, or a list of its ids"),
-        (pd.DataFrame({"document": ONE}), {}, xb.InputError, "documents is a DataFrame; .*a list of"),
+        (
+            pd.DataFrame({"document": ONE}),
+            {},
+            xb.InputError,
+            "documents is a DataFrame",
+        ),
         ("sample", {"dataset": None}, xb.InputError, "which load_dataset reads from a folder"),
         (ONE, {"dataset": None}, xb.InputError, "dataset is NoneType"),
         (ONE, {"folder": None}, xb.InputError, "folder is None; expected the path of a run's"),
@@ -647,15 +647,6 @@ def test_no_run_has_two_schemas_or_two_pdfs(
     assert {path.name: path.read_bytes() for path in done.folder.iterdir()} == before
 
 
-def test_runs_of_before_hashes_were_kept_go_on(run: Extract, bills: Dataset) -> None:
-    done = run(["bill1"], dataset=bills, document_input="file")
-    about = done.description
-    for one in about["documents"].values():
-        del one["pdf_sha256"], one["schema_sha256"]
-    (done.folder / "run.json").write_text(json.dumps(about))
-    assert run(dataset=bills, documents=["bill1", "bill2"], document_input="file").unasked == []
-
-
 # --- what must not be there --------------------------------------------------------------------
 
 
@@ -684,10 +675,3 @@ def test_no_key_is_in_the_folder(
     assert len(shown) == 5 + 4
     assert not [text for text in shown if "5f2c9a7d41e8b3" in text]
     assert sum("[hidden]" in text for text in shown[:5]) == 3
-
-
-def test_hostile_texts_stay_text(run: Extract, server: LLMServer) -> None:
-    server.respond = lambda _: failure(400, "<script>alert(1)</script>")
-    done = run(ONE, model="openai/<b>model")
-    assert "<b>" not in done._repr_html_()
-    assert "&lt;b&gt;" in done._repr_html_()
