@@ -223,7 +223,7 @@ class Dataset(TextCard):
         """One row per document with its figures, ordered by domain, schema and id.
 
         The columns are those of `DOCUMENT_COLUMNS`. Figures of known files are shipped; others are
-        counted once and kept in the cache folder. Those of a missing or broken file are missing.
+        counted once in a process. Those of a missing or broken file are missing.
         """
         rows = []
         for document in self._documents:

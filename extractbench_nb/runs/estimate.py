@@ -172,12 +172,11 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Notes
     -----
     Questions are composed as they would be asked, and looked up in the judge's cache. Tokens are
-    counted with GPT-2's tokenizer, which gives slightly more than newer models need. A typical
-    verdict is assumed to have 75 tokens; models that reason first need more, up to ``max_tokens``,
-    on which ``highest_cost_usd`` is based. Questions that follow an unreadable answer, or the first
-    round of a large array, are not included. If the answers of an LLM alignment are not cached,
-    items are paired by the offline alignment; this underestimates the cost, because that maximises
-    the number of equal fields. Judges of your own are not asked; ``unknown`` names them.
+    counted with GPT-2's tokenizer. A typical verdict is assumed to have 75 tokens; models that
+    reason first need more, up to ``max_tokens``, on which ``highest_cost_usd`` is based. Questions
+    that follow an unreadable answer, or the first round of a large array, are not included. If the
+    answers of an LLM alignment are not cached, items are paired offline, which underestimates the
+    cost.
 
     Examples
     --------

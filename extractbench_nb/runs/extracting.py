@@ -459,31 +459,28 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     documents : Dataset, or sequence of str, or pandas.Series
         A dataset, for all its documents; or ids of documents of `dataset`.
     model : str or LLM
-        A LiteLLM model id such as ``openai/gpt-4o-mini``, or an `LLM` with its options. Documents
-        that would exceed its budget are not sent. An id makes 4 requests at the same time.
+        A LiteLLM model id such as ``openai/gpt-4o-mini`` (4 requests at the same time), or an `LLM`
+        with its options. Documents that would exceed its budget are not sent.
     folder : str or pathlib.Path
         Folder of the run: ``run.json``, and for each document ``{document}.raw.txt`` and
         ``{document}.meta.json``.
     mode : str, optional
-        ``"prompt"``: the schema is part of the prompt. ``"structured"``: the schema is sent as the
-        ``response_format``, without its ``evaluation_config`` annotations; ``strict`` is false,
-        since few schemas follow OpenAI's rules, so an answer need not fit. For other providers
-        LiteLLM converts the schema, and drops what they do not support.
+        ``"prompt"``: the schema is part of the prompt. ``"structured"``: it is sent as the
+        ``response_format`` with ``strict`` false, so an answer need not fit; LiteLLM converts it
+        for other providers than OpenAI.
     dataset : Dataset, optional
         The dataset of the documents.
     prompt : str or pathlib.Path, optional
-        ``"paper"`` gives the instructions of the ExtractBench paper, in other words: those of
-        appendix D, or in structured mode (section 4.3) the same without the schema. Otherwise a
-        template, or the path of its file, with the placeholders ``{schema}``, ``{document}`` (its
-        name) and ``{text}``, or the paper's ``{schema_str}`` and ``{document_name}``. Without
-        ``{text}``, the text of a document follows the prompt.
+        ``"paper"`` gives the instructions of the ExtractBench paper in other words (appendix D, or
+        section 4.3 in structured mode). Otherwise a template, or the path of its file, with the
+        placeholders ``{schema}``, ``{document}`` (its name) and ``{text}``, or the paper's
+        ``{schema_str}`` and ``{document_name}``. Without ``{text}``, the text follows the prompt.
     document_input : str, optional
         ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
         ``"auto"``: the file if LiteLLM knows that the model takes PDFs, else the text.
     resume : bool, optional
         Whether to resume a run in the folder. Documents with an output are not sent again, unless
-        their ``.raw.txt`` was removed, or their call failed for a transient reason: rate_limited,
-        timeout, server_error, connection, bad_key, not_found, redirect.
+        their ``.raw.txt`` was removed, or their call failed for a transient reason.
     progress : bool, optional
         Whether to show a progress bar.
     **unknown : object
@@ -496,20 +493,16 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
 
     Raises
     ------
-    InputError
-        An option, `documents` or `folder` is invalid; the provider is unknown or its key is
-        missing; a PDF cannot be read, or has no text although text is to be sent; the folder holds
-        a different run, or one that another process is writing. All of this is checked before the
-        first request.
-    DatasetError
-        A document is not in the dataset or has no PDF.
+    InputError, DatasetError
+        Before the first request: an option, `documents` or `folder` is invalid; the provider is
+        unknown or its key is missing; a document has no PDF, or one that cannot be read or has no
+        text; the folder holds a different run, or one that another process is writing.
     OutputError
         The folder cannot be written; existing files are unchanged.
 
     Notes
     -----
-    Paper sections 4, 4.3 and appendix D. The text is kept as received, except that the values of
-    API keys are hidden.
+    The text is kept as received, except that the values of API keys are hidden.
 
     Examples
     --------

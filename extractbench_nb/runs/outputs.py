@@ -96,20 +96,18 @@ def parse_output(
     Parameters
     ----------
     raw : str, bytes or None
-        The text exactly as received; None if there was none.
+        The text exactly as received; None if there was none. No text raises an error.
     meta : mapping, optional
-        Details of the call: ``finish_reason``, and ``error`` with its ``reason`` if the call
-        failed.
-    schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter, optional
-        The schema that the value must fit.
+        Details of the call: ``finish_reason``, and ``error`` with its ``reason`` if it failed.
+    schema : schema, optional
+        The schema that the value must fit, in a form that `evaluate` takes.
     gold : object, optional
-        The gold document. A violation of the schema is ignored if gold violates the same place of
-        the schema.
+        The gold document: violations that it has at the same place of the schema are ignored.
 
     Returns
     -------
     ParsedOutput
-        The value, or the failure with its position. No text in `raw` raises an error.
+        The value, or the failure with its position.
 
     Raises
     ------
@@ -260,7 +258,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     Parameters
     ----------
     raw : str, bytes or None
-        The text as received.
+        The text as received. No text raises an error.
     seconds : float, optional
         Time limit for the repair of a text of more than 10,000 characters.
 
@@ -269,13 +267,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     Repaired
         Text that parses strictly is returned as it is. Text that was cut off is read up to the cut.
         Otherwise `json_repair` closes open brackets, removes trailing commas and prose, and adds
-        quotes. Text without an object or array has no value. No text in `raw` raises an error.
-
-    Notes
-    -----
-    A repaired value is a guess: for a truncated output it holds the values before the cut, and the
-    last one may be incomplete. Scores of repaired outputs are hypothetical, not results of the
-    model.
+        quotes. A repaired value is a guess, and its score is not a result of the model.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 A folder of a batch::
 
     parts/settings.json      what must be equal when the batch is resumed
-    parts/00000001.json.gz   the finished outputs of one chunk
+    parts/00000001.json.gz   the finished outputs of one chunk (.damaged: not readable)
     parts/.lock              locked by the process that evaluates
     fields.parquet, ...      the frames, written at the end in the order of the batch
     batch.json               what the batch was, written last
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -163,6 +162,7 @@ def _packed(item: Finished) -> list[bytes]:
 # --- finished outputs on disk -----------------------------------------------------------------
 
 PARTS_FOLDER, _SETTINGS_FILE = "parts", "settings.json"
+_PART_NAMES = "[0-9]" * 8 + ".json.gz"
 _LINES = 1 + len(PARTS)  # of an output in a part
 #: Instead of the fingerprint of an output without all verdicts: it is evaluated again.
 _OPEN = ""
@@ -179,7 +179,7 @@ class FolderStorage:
         self._fingerprints: dict[int, str] = {}
         self._gold_hashes: dict[Path, bytes] = {}
         self._lines_of = lru_cache(maxsize=4)(_read_part)
-        paths = sorted(folder.glob("*.json.gz"))
+        paths = sorted(folder.glob(_PART_NAMES))
         self._last = int(paths[-1].name.split(".")[0]) if paths else 0
         for path in paths:
             try:
@@ -188,13 +188,10 @@ class FolderStorage:
                     (run, document): (fingerprint, path, number)
                     for number, (run, document, fingerprint, _) in enumerate(headers)
                 }
-            except (ExtractBenchError, OSError, ValueError, TypeError, zlib.error) as error:
-                warnings.warn(
-                    f"{str(path)!r} cannot be read, and its outputs are evaluated again: {error}",
-                    stacklevel=4,
-                )
-                with suppress(OSError):
-                    path.unlink()
+            except (ExtractBenchError, ValueError, TypeError, RecursionError, zlib.error) as error:
+                problem = f"{str(path)!r} cannot be read, and its outputs are evaluated again"
+                warnings.warn(f"{problem}: {error}", stacklevel=5)
+                path.rename(path.with_suffix(".damaged"))
             else:
                 self._places |= places
 
@@ -286,7 +283,7 @@ def open_storage(folder: Path, plan: Plan, settings: Mapping[str, Any]) -> Itera
                 raise InputError(f"{str(path)!r} has no settings of a batch; use another folder")
             _refuse_other_settings(settings, stored, str(folder))
             settings = {**settings, "metrics": {**stored["metrics"], **settings["metrics"]}}
-        elif any(parts.glob("*.json.gz")):
+        elif any(parts.glob(_PART_NAMES)):
             raise InputError(f"{str(path)!r} is missing; use another folder")
         with replacing(path) as temporary:
             temporary.write_text(json.dumps(settings), encoding="utf-8")
@@ -383,30 +380,24 @@ def check_folder(folder: Path, option: str) -> None:
     name = f"{option} {str(folder)!r}"
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{name} is a file, not a folder")
-    existing = [file for file in (PARTS_FOLDER, *NAMES) if (folder / file).exists()]
-    if (folder / _OLD).exists():
-        raise InputError(
-            f"{name} was written by an older version of this package ({_OLD}); evaluate the "
-            "outputs again in another folder"
-        )
-    if option == "resume":
-        if DESCRIPTION in existing and PARTS_FOLDER not in existing:
-            raise InputError(
-                f"{name} holds saved results without the folder {PARTS_FOLDER!r}; only a folder "
-                "that save_to or resume wrote can be resumed"
-            )
-    elif PARTS_FOLDER in existing or (existing and option == "save_to"):
-        hint = f"resume it with resume={str(folder)!r}, or " if PARTS_FOLDER in existing else ""
-        raise InputError(f"{name} holds a batch already ({existing[0]}); {hint}use another folder")
-    elif existing:
-        about: Any = None
-        with suppress(InputError):
-            about = read_own_json(folder / DESCRIPTION, "batch")
-        if not isinstance(about, dict) or "extractbench_nb" not in about:
-            raise InputError(
-                f"{name} holds a file {existing[0]!r}, and no {DESCRIPTION} of saved results; "
-                "use another folder"
-            )
+    existing = [file for file in (_OLD, PARTS_FOLDER, *NAMES) if (folder / file).exists()]
+    problem = None
+    if _OLD in existing:
+        problem = f"was written by an older version of this package ({_OLD})"
+    elif option == "resume" and DESCRIPTION in existing and PARTS_FOLDER not in existing:
+        problem = f"holds saved results without the folder {PARTS_FOLDER!r}, and cannot be resumed"
+    elif option == "save_to" and existing:
+        problem = f"holds a batch already ({existing[0]}); resume it, resume={str(folder)!r}"
+    elif option == "folder" and existing and not (existing[0] == DESCRIPTION and _is_ours(folder)):
+        problem = f"holds {existing[0]!r}, which is not the result of save()"
+    if problem is not None:
+        raise InputError(f"{name} {problem}; or use another folder")
+
+
+def _is_ours(folder: Path) -> bool:
+    with suppress(InputError, TypeError):
+        return "extractbench_nb" in read_own_json(folder / DESCRIPTION, "batch")
+    return False
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -487,7 +478,7 @@ class _Writer:
     def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack) -> None:
         pq = needs("pyarrow.parquet", "batch")
         values = [column.name for column in spec.columns if column.dtype == "object"]
-        about = {"format": FORMAT, "frame": spec.name, "json": values, "escapes": _ESCAPING}
+        about = {"format": FORMAT, "frame": spec.name, "json": values}
         self._schema = _arrow_schema(spec).with_metadata({"extractbench_nb": json.dumps(about)})
         self._file = stack.enter_context(
             pq.ParquetWriter(path, self._schema, compression="zstd", write_page_checksum=True)
@@ -576,23 +567,6 @@ def _array(column: Column, cells: Any) -> pd.Series:
     return FrameSpec("", "", (column,)).build({column.name: cells})[column.name]
 
 
-_ESCAPE = "\x1a"
-#: What readers of the files need to know.
-_ESCAPING = "a lone surrogate, or U+001A itself, is U+001A and four hexadecimal digits"
-_TO_ESCAPE = re.compile("[\x1a\ud800-\udfff]")
-_ESCAPED = re.compile("\x1a([0-9a-f]{4})")
-
-
-def escape(text: str) -> str:
-    """Replace what UTF-8 cannot hold."""
-    return _TO_ESCAPE.sub(lambda found: f"{_ESCAPE}{ord(found[0]):04x}", text)
-
-
-def unescape(text: str) -> str:
-    """Undo `escape`."""
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if _ESCAPE in text else text
-
-
 @lru_cache(maxsize=64)
 def _arrow_schema(spec: FrameSpec) -> pa.Schema:
     """Return the Arrow types of a frame; values are JSON text."""
@@ -605,13 +579,10 @@ def _arrow_schema(spec: FrameSpec) -> pa.Schema:
 def _arrow_array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
     pa = needs("pyarrow", "batch")
     try:
-        array = pa.array(cells, kind)
-        is_text = pa.types.is_string(kind) and array.buffers()[2] is not None
-        if not is_text or _ESCAPE.encode() not in array.buffers()[2].to_pybytes():
-            return array
-    except UnicodeEncodeError:  # a lone surrogate
-        pass
-    return pa.array([None if cell is None else escape(cell) for cell in cells], kind)
+        return pa.array(cells, kind)
+    except UnicodeEncodeError:  # lone surrogates become escapes, as JSON has them
+        texts = (cell and cell.encode("utf-8", "backslashreplace").decode() for cell in cells)
+        return pa.array(texts, kind)
 
 
 def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
@@ -625,7 +596,7 @@ def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
         # each distinct text is made once: rows repeat runs, fields and reasons
         encoded = data.dictionary_encode().unify_dictionaries().combine_chunks()
         chunk = encoded.chunk(0) if hasattr(encoded, "chunk") else encoded
-        texts = [unescape(text) for text in chunk.dictionary.to_pylist()]
+        texts = chunk.dictionary.to_pylist()
         codes = chunk.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
         cells = np.array([*texts, None], dtype=object)[codes]
         if column.dtype == "object":

@@ -65,18 +65,6 @@ def test_a_dataset_fills_in_schema_gold_and_domain(small, frame_of):
     assert (gold["two", "$.note"], gold["three", "$.note"]) == ("two", "three")
 
 
-def test_columns_come_before_the_dataset(small, frame_of):
-    runs = frame_of(("r", "two", GOOD), ("r", "elsewhere", GOOD), ("r", "one", GOOD))
-    runs.loc[2, "gold"] = None
-    runs["schema"] = [None, runs.schema[1], "bill"]
-    runs["domain"] = [None, "own", "other"]
-    evs = evaluate_runs(runs, dataset=small, progress=False)
-    assert evs.summary["domain"].tolist() == ["b", "own", "other"]
-    assert evs.summary["schema"].tolist() == ["bill", "invoice", "bill"]
-    notes = evs.fields[evs.fields.field == "note"].gold.tolist()
-    assert notes == [None, None, "one"]
-
-
 def test_a_dataset_is_its_own_runs(sample, same, tmp_path):
     left_out = shutil.ignore_patterns("quill-*", "osprey-7b")
     mine = xb.load_dataset(shutil.copytree(sample.root, tmp_path / "mine", ignore=left_out))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark.baseline import EFFECT_COLUMNS, TALLY_COLUMNS, BaselineTables
+from extractbench_nb.benchmark.baseline import TALLY_COLUMNS, BaselineTables
 from extractbench_nb.benchmark.paper_cells import MODELS
 from extractbench_nb.benchmark.paper_tables import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.benchmark.published import rows_of
@@ -134,15 +134,6 @@ def test_intervals_by_hand(
     assert bounds(counts) == pytest.approx(expected, abs=2e-4)
 
 
-def test_spread_between_schemas_is_no_uncertainty() -> None:
-    """Two schemas, one easy and one hard: which documents there are is part of the plan."""
-    easy = [("a", f"a{n}", 9 - n % 2, 10, 10) for n in range(20)]
-    hard = [("b", f"b{n}", 1 + n % 2, 10, 10) for n in range(20)]
-    low, high = bounds(easy + hard)
-    mixed_low, mixed_high = bounds([("a", *row[1:]) for row in easy + hard])
-    assert high - low < 0.5 * (mixed_high - mixed_low)
-
-
 def test_a_schema_of_which_nothing_passes_is_not_certain() -> None:
     some = [("a", f"a{n}", 5 + n % 3, 10, 10) for n in range(10)]
     nothing = [("b", f"b{n}", 0, 300, 50) for n in range(7)]
@@ -216,14 +207,6 @@ def test_table_5_as_it_is_printed() -> None:
         assert 'judge="gemini/gemini-2.5-flash"' in card
 
 
-def test_table_7_as_it_is_printed() -> None:
-    tables = made("prompt")
-    frame = tables.style("7").data
-    written = tables.failures.map(lambda count: str(count) if count else "—")
-    assert frame.equals(written.rename_axis(index=None, columns=None))
-    assert frame.eq("—").any(axis=None)
-
-
 @pytest.mark.parametrize(
     "n, message",
     [
@@ -235,15 +218,6 @@ def test_table_7_as_it_is_printed() -> None:
 def test_tables_that_are_not_there(n: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         made("prompt").style(n)
-
-
-def test_runs_need_not_have_the_same_documents() -> None:
-    whole, part = outputs("whole"), outputs("part").query("schema == 'cv'")
-    attempts = xb.read_outputs(pd.concat([whole, part], ignore_index=True), "sample")
-    frame = xb.benchmark.baseline_tables(attempts, "sample").style(5).data
-    rowing = next(name for name in frame.columns if name.startswith("rowing"))
-    assert frame.loc["part", rowing] == "—"
-    assert frame.loc["part", "Valid JSON"].endswith(f"/{len(part)}")
 
 
 @pytest.mark.parametrize(
@@ -262,23 +236,6 @@ def test_what_cannot_be_summed_up_is_refused_before_anybody_is_asked(
     with pytest.raises(InputError, match=message):
         xb.benchmark.baseline_tables(one().assign(**change), "sample", judge=asked.append)
     assert not asked
-
-
-def test_a_schema_of_which_nothing_is_scored(tmp_path: Any) -> None:
-    folder = tmp_path / "domain" / "bare" / "pdf+gold"
-    folder.mkdir(parents=True)
-    (folder.parent / "bare-schema.json").write_text('{"type": "object", "properties": {}}')
-    (folder / "one.gold.json").write_text("{}")
-    frame = pd.DataFrame({"run": ["mine"], "document": ["one"], "raw": ["{}"]})
-    attempts = xb.read_outputs(frame, tmp_path)
-    tables = xb.benchmark.baseline_tables(attempts, tmp_path)
-    row = tables.of_schema("overall").loc["mine"]
-    assert row[["pass_rate", "pass_rate_low", "ceiling", "accuracy_valid"]].isna().all()
-    assert tables.style(5).data.loc["mine", "Overall Pass Rate"] == "0/0 (—)"
-    assert "pass rate unknown" in repr(tables)
-    effect = xb.benchmark.repair_effect(attempts, tmp_path).iloc[0]
-    nullable = {column.name for column in EFFECT_COLUMNS.columns if column.nullable}
-    assert set(effect.index[effect.isna()]) == nullable
 
 
 # Beside the published figures.
@@ -312,14 +269,6 @@ def test_the_total_is_that_of_all_models_or_of_none() -> None:
     assert set(found.loc[found["row"] == "total", "status"]) == {"no run"}  # three are not six
     whole = xb.benchmark.compare(5, runs=made("prompt"), domains=SAMPLE_DOMAINS)
     assert "no run" not in set(whole["status"])
-
-
-def test_totals_that_are_wrong_in_print_are_told() -> None:
-    found = xb.benchmark.compare(8, runs=made("structured"), domains=SAMPLE_DOMAINS)
-    told = found.dropna(subset="reason")
-    wrong = [("total", "research rate"), ("total", "sports rate")]  # that of credit is right
-    assert sorted(zip(told["row"], told["column"], strict=True)) == wrong
-    assert told["reason"].str.endswith("divided by 10 instead of 6").all()
 
 
 @pytest.mark.parametrize(

@@ -163,19 +163,6 @@ def test_nothing_raises(raw: str | bytes) -> None:
     assert found.valid == (found.parses and found.conforms is True)
 
 
-@given(st.dictionaries(st.text(), values, max_size=4))
-def test_what_is_taken_off_changes_no_value(value: Any) -> None:
-    text = json.dumps(value)
-    for wrapped, wrapper in (
-        (f"```json\n{text}\n```", "fence"),
-        (f"\ufeff{text}", "bom"),
-        (f"\ufeff~~~\n{text}\n~~~ \n", "bom and fence"),
-    ):
-        found = read(wrapped)
-        assert (found.value, found.valid, found.wrapper) == (value, True, wrapper)
-        assert not found.parses_strictly
-
-
 CALLS = {
     "page_limit": "page_limit",
     "context_length": "context_length",
@@ -287,12 +274,6 @@ def test_what_parses_is_not_repaired(value: Any) -> None:
     found = xb.runs.repair_output(f"```json\n{json.dumps(value)}\n```")
     assert not found.repaired
     assert json.dumps(found.value) == json.dumps(value)
-
-
-@given(soup)
-def test_repair_never_raises(raw: str) -> None:
-    found = xb.runs.repair_output(raw)
-    assert (found.text is None) == (found.note is not None)
 
 
 def test_a_repair_that_takes_too_long_is_stopped() -> None:

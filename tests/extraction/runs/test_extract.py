@@ -14,7 +14,6 @@ from extractbench_nb.errors import DatasetError
 from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.runs.extracting import PROMPT_VERSION, plain_schema
 from extractbench_nb.runs.folders import REASONS, RUN_OUTPUT_COLUMNS, Run
-from extractbench_nb.runs.outputs import read_outputs
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
 from tests.judges.llm.providers import said
 from tests.llm_server import CUT, HANG, LLMServer, Reply, Request, failure
@@ -268,33 +267,11 @@ def test_answers_that_are_none(
         assert meta["prompt_tokens"] in (None, 0)
 
 
-def test_the_parser_reads_a_run(run: Extract, server: LLMServer, dataset: Dataset) -> None:
-    server.script(
-        Reply(json.dumps(dataset.gold(ONE[0]))),
-        failure(400, "A maximum of 100 PDF pages may be provided."),
-        Reply(None),
-    )
-    done = run([ONE[0], FEW[1], FEW[2]], max_concurrency=1)
-    attempts = read_outputs(done, dataset).set_index("document")
-    assert attempts["failure"].to_dict() == {
-        ONE[0]: "none",
-        FEW[1]: "page_limit",
-        FEW[2]: "empty_response",
-    }
-
-
 # --- limits ------------------------------------------------------------------------------------
-
-
-def test_so_many_at_once(run: Extract, server: LLMServer) -> None:
-    server.hold(3)
-    run(max_concurrency=3)
-    assert server.peak == 3
 
 
 MODEL = "openai/gpt-4o"
 IN, OUT = 2.5e-6, 1e-5  # US dollars a token, of gpt-4o
-DEAR = 16_000 * OUT * 2.5  # of requests with max_tokens=16_000, two and not three
 
 
 def billed(request: Request, completion: int) -> Reply:
@@ -342,70 +319,6 @@ def test_a_budget_is_never_exceeded(
     assert done.outputs["cost_usd"].sum() <= budget
     assert (len(server.requests) == 0) == (budget == 0.005)
     assert len(done.outputs) == len(server.requests)
-
-
-@pytest.mark.parametrize("mode", ["prompt", "structured"])
-@pytest.mark.parametrize("sent", ["text", "file"])
-def test_the_answer_of_maximum_length_is_reserved(
-    run: Extract, server: LLMServer, mode: str, sent: str
-) -> None:
-    options = {"model": MODEL, "mode": mode, "document_input": sent}
-    without = run(ONE, budget_usd=16_384 * OUT, **options)
-    assert without.stopped is not None
-    assert "may cost up to 0." in without.stopped
-    assert "set max_tokens to reduce that" in without.stopped
-    assert not server.requests
-    done = run(ONE, budget_usd=16_384 * OUT + 0.2, **options)
-    assert (done.unasked, len(server.requests)) == ([], 1)
-
-
-@pytest.mark.parametrize("at_once", [1, 4])
-@pytest.mark.parametrize("usage", [{}, {"usage": None}, {"usage": {"total_tokens": 0}}])
-def test_a_reply_without_usage_counts_as_much_as_it_may_cost(
-    run: Extract, server: LLMServer, usage: dict[str, Any], at_once: int
-) -> None:
-    def respond(request: Request) -> Reply:
-        message = {"role": "assistant", "content": said_about(asked_about(request))}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return Reply(body={"id": "x", "object": "chat.completion", "choices": [choice], **usage})
-
-    server.respond = respond
-    done = run(
-        model=MODEL,
-        budget_usd=DEAR,
-        max_concurrency=at_once,
-        max_tokens=16_000,
-        document_input="text",
-    )
-    assert len(server.requests) == len(done.outputs) == 2
-    assert done.outputs[["cost_usd", "prompt_tokens", "completion_tokens"]].isna().all(axis=None)
-    assert "unknown cost" in repr(done)
-
-
-def test_requests_that_break_off_are_charged(run: Extract, server: LLMServer) -> None:
-    """The provider may have done the work, and may bill it."""
-    server.respond = lambda _: CUT
-    options = {"model": MODEL, "document_input": "text", "max_tokens": 16_000, "max_attempts": 9}
-    done = run(ONE, budget_usd=DEAR, **options)
-    assert len(server.requests) == 2
-    assert done.unasked == ONE
-    server.respond = lambda _: failure(500)
-    run(ONE, budget_usd=DEAR, **options)
-    assert len(server.requests) == 2 + 9
-
-
-def test_a_model_without_a_longest_answer(
-    run: Extract, server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from extractbench_nb.judges.client import litellm
-
-    price = {"input_cost_per_token": IN, "output_cost_per_token": OUT, "mode": "chat"}
-    priced = {"openai/priced": {"litellm_provider": "openai", **price}}
-    monkeypatch.setattr(litellm(), "model_cost", litellm().model_cost | priced)
-    done = run(ONE, model="openai/priced", budget_usd=1)
-    assert done.stopped is not None
-    assert "set max_tokens" in done.stopped
-    assert run(ONE, model="openai/priced", max_tokens=None, folder=done.folder).unasked == []
 
 
 def test_a_refused_key_is_tried_once(run: Extract, server: LLMServer) -> None:
