@@ -191,7 +191,8 @@ class FolderStorage:
             except (ExtractBenchError, ValueError, TypeError, RecursionError, zlib.error) as error:
                 problem = f"{str(path)!r} cannot be read, and its outputs are evaluated again"
                 warnings.warn(f"{problem}: {error}", stacklevel=5)
-                path.rename(path.with_suffix(".damaged"))
+                with suppress(OSError):
+                    path.replace(path.with_suffix(".damaged"))
             else:
                 self._places |= places
 
