@@ -27,6 +27,7 @@ from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.runs.inputs import IDS, SUMMARY, Cell, Plan, read_output
 from extractbench_nb.runs.storage import (
+    DESCRIPTION,
     FRAMES,
     NAMES,
     SETTINGS,
@@ -147,8 +148,13 @@ def load_evaluations(folder: str | Path) -> Evaluations:
     path = Path(folder)
     needs("pyarrow.parquet", "batch")
     about = read_description(path)
-    source = FolderSource(path, about["extras"], about.get("digest", ""))
-    return Evaluations(source, {**meta_of(about), "folder": str(path)})
+    try:
+        summary_spec(about["extras"])
+        source = FolderSource(path, about["extras"], about["digest"])
+        return Evaluations(source, {**meta_of(about), "folder": str(path)})
+    except (LookupError, TypeError, ValueError) as error:
+        problem = f"{str(path / DESCRIPTION)!r} does not describe a batch"
+        raise InputError(f"{problem}: {type(error).__name__}: {error}") from error
 
 
 def meta_of(description: Mapping[str, Any]) -> dict[str, Any]:

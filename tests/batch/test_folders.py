@@ -85,6 +85,8 @@ LOADED = {
     "nothing": ({}, "no batch.json in"),
     "unfinished": ({"parts": ""}, "not finished: evaluate_runs"),
     "format": ({"batch.json": '{"format": 5}'}, "has format 5, this version reads 6"),
+    "no batch": ({"batch.json": '{"format": 6, "extras": []}'}, "does not describe a batch"),
+    "no columns": ({"batch.json": '{"format": 6, "extras": [1]}'}, "does not describe a batch"),
     "no object": ({"batch.json": "[]"}, "has format"),
     "no json": ({"batch.json": "{"}, r"batch\.json' is not JSON"),
 }
