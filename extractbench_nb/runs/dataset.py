@@ -290,7 +290,17 @@ class Dataset(TextCard):
         return Accepted.read(files[0] if files else None).frame()
 
     def schema(self, schema_id: str) -> dict[str, Any]:
-        """Read a JSON Schema, unchanged, by the name of its folder or ``domain/schema``.
+        """Read a JSON Schema.
+
+        Parameters
+        ----------
+        schema_id : str
+            The schema folder's name or ``domain/schema``.
+
+        Returns
+        -------
+        dict
+            The content of the file, unchanged.
 
         Raises
         ------
@@ -313,6 +323,16 @@ class Dataset(TextCard):
     def gold(self, document_id: str) -> Any:
         """Read a document's gold JSON.
 
+        Parameters
+        ----------
+        document_id : str
+            A value of ``documents["document"]``.
+
+        Returns
+        -------
+        object
+            The parsed JSON value.
+
         Raises
         ------
         DatasetError
@@ -321,7 +341,17 @@ class Dataset(TextCard):
         return _read_json(self._find_document(document_id).gold, "gold")
 
     def pdf_path(self, document_id: str) -> Path:
-        """Return the path of a document's PDF, which existed when the dataset was loaded.
+        """Return the path of a document's PDF.
+
+        Parameters
+        ----------
+        document_id : str
+            A value of ``documents["document"]``.
+
+        Returns
+        -------
+        pathlib.Path
+            The PDF, which existed when the dataset was loaded.
 
         Raises
         ------

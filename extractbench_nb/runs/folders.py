@@ -292,7 +292,17 @@ class Run(TextCard):
 
     @classmethod
     def open(cls, folder: str | Path) -> Run:
-        """Read a run from its folder; its outputs are read on access.
+        """Read a run from its folder.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            A folder with ``run.json``.
+
+        Returns
+        -------
+        Run
+            The run; its outputs are read on access.
 
         Raises
         ------
@@ -338,9 +348,22 @@ class Run(TextCard):
         return sorted({*folder.description.get("documents", {})} - {*folder.documents})
 
     def read(self, document: str) -> Output:
-        """Read the model's response for a document: ``raw``, exactly as received, and ``meta``.
+        """Read the model's response for a document.
 
-        ``raw`` is None if there was none. A document without output is an `InputError`.
+        Parameters
+        ----------
+        document : str
+            Id of the document.
+
+        Returns
+        -------
+        Output
+            ``raw``, the text exactly as received, or None if there was none; and ``meta``.
+
+        Raises
+        ------
+        InputError
+            The run has no output for it.
         """
         return RunFolder.open(self.folder).read(document)
 

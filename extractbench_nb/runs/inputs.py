@@ -181,7 +181,15 @@ def frame_of_runs(runs: Any, text: str | None = None, what: str = "runs") -> pd.
         other = {"raw": "predicted", "predicted": "raw"}.get(text or "")
         has_other = other in frame and text not in frame
         frames.append(frame.rename(columns={other: text}) if has_other else frame)
-    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    stacked = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    if what == "runs" and not len(stacked):
+        problem = "runs is an empty DataFrame"
+        if hasattr(runs, "gold") and not isinstance(as_pandas(runs), pd.DataFrame):
+            problem = f"dataset {getattr(runs, 'name', '')!r} has no runs in runs/run/document.json"
+        elif "raw_characters" in stacked:  # of `extract`
+            problem = "the run has no outputs"
+        raise InputError(f"{problem}; expected one row per run and document")
+    return stacked
 
 
 def _read_folder(folder: Path) -> pd.DataFrame:
@@ -217,9 +225,20 @@ def _outputs_in(run: Path) -> list[Path]:
 def recorded_outputs(folder: str | os.PathLike[str]) -> pd.DataFrame:
     """List recorded outputs, laid out as ``{run}/{document}.pred.json``, for `evaluate_runs`.
 
-    The folder has runs at any depth; files of other names are left out. One row per output: run,
-    document, predicted (its path). A folder without any, or with two of one run and document, is an
-    `InputError`.
+    Parameters
+    ----------
+    folder : str or path
+        A folder with runs, at any depth; files of other names are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per output, ordered by run and document: run, document, predicted (its path).
+
+    Raises
+    ------
+    InputError
+        The folder holds no such output, or two for the same run and document.
 
     Examples
     --------
@@ -257,15 +276,8 @@ def read_runs(
 ) -> Plan:
     """Read the user's runs, and check all of them before any work is done."""
     frame = frame_of_runs(runs, "predicted")
-    is_dataset = hasattr(runs, "gold") and not isinstance(as_pandas(runs), pd.DataFrame)
-    if not len(frame):
-        problem = "runs is an empty DataFrame"
-        if is_dataset:
-            problem = f"dataset {getattr(runs, 'name', '')!r} has no runs in runs/run/document.json"
-        elif "raw_characters" in frame:
-            problem = "the run has no outputs"
-        raise InputError(f"{problem}; expected one row per run and document")
-    dataset = runs if is_dataset and dataset is None else dataset
+    if dataset is None and hasattr(runs, "gold"):
+        dataset = None if isinstance(as_pandas(runs), pd.DataFrame) else runs
     if "raw_characters" in frame:  # of `extract`
         frame = frame[[name for name in _OF_ANSWERS if name in frame]]
     options = {"schema": schema, "gold": gold}

@@ -137,8 +137,16 @@ class FolderSource:
 def load_evaluations(folder: str | Path) -> Evaluations:
     """Read the results that `evaluate_runs` or `Evaluations.save` wrote to a folder.
 
-    Frames are read on first use, which raises `InputError` if the folder has been rewritten since.
-    An output cannot be evaluated again, because the inputs are not in the folder.
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        With ``batch.json`` and the Parquet files.
+
+    Returns
+    -------
+    Evaluations
+        Frames are read on first use, which raises `InputError` if the folder has been rewritten
+        since. An output cannot be evaluated again, because the inputs are not in the folder.
 
     Raises
     ------
@@ -342,10 +350,22 @@ class Evaluations(TextCard, DescribedFrames):
         return dict(self._meta)
 
     def evaluation(self, run: str | int, document: str | int) -> Evaluation:
-        """Evaluate one output again, for its full result: the same as `evaluate` returns.
+        """Evaluate one output again, for its full result.
 
-        ``meta`` has ``run``, ``document`` and ``schema``, too. `InputError` if there is no such
-        output, or the results were loaded or unpickled, so that its inputs are not available.
+        Parameters
+        ----------
+        run, document : str or int
+            Values of ``summary["run"]`` and ``summary["document"]``.
+
+        Returns
+        -------
+        Evaluation
+            As `evaluate` returns it; ``meta`` has ``run``, ``document`` and ``schema``, too.
+
+        Raises
+        ------
+        InputError
+            No such output, or the results were loaded or unpickled and have no inputs.
         """
         plan, cell = self._cell(run, document)
         if cell.predicted is None:
@@ -358,8 +378,21 @@ class Evaluations(TextCard, DescribedFrames):
     def inputs(self, run: str | int, document: str | int) -> Inputs:
         """Return what was compared for one output, without evaluating it again.
 
-        The parsed schema, gold, the predicted value (the text if it does not parse, None if there
-        is none), and the parser's message. Raises `InputError` as `evaluation` does.
+        Parameters
+        ----------
+        run, document : str or int
+            Values of ``summary["run"]`` and ``summary["document"]``.
+
+        Returns
+        -------
+        Inputs
+            The parsed schema, gold, the predicted value (the text if it does not parse, None if
+            there is none), and the parser's message.
+
+        Raises
+        ------
+        InputError
+            As `evaluation`, or gold cannot be read.
         """
         plan, cell = self._cell(run, document)
         gold = private_copy(read_document(plan.gold(cell), "gold"), "gold")
@@ -387,8 +420,22 @@ class Evaluations(TextCard, DescribedFrames):
     def save(self, folder: str | Path) -> Path:
         """Write the results to a folder, from which `load_evaluations` reads them.
 
-        What `save` wrote there before is replaced; a batch that can be resumed and files of others
-        are not: they are an `InputError`.
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            Created if it does not exist. What `save` wrote there before is replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        InputError
+            The folder holds a batch that can be resumed, or files that `save` did not write.
+        OutputError
+            A file cannot be written.
         """
         path = Path(folder)
         if isinstance(self._source, FolderSource):
