@@ -381,8 +381,11 @@ class Run(TextCard):
         counts = [f"{answered} of {total} documents answered"]
         counts += [f"{count} {reason}" for reason, count in failures.items()]
         lines = [", ".join(counts)]
-        if outputs["cost_usd"].notna().any():
-            lines.append(f"{outputs['cost_usd'].sum():.6g} US dollars at list prices")
+        costs = outputs["cost_usd"]
+        if costs.notna().any():
+            lines.append(f"{costs.sum():.6g} US dollars at list prices")
+        if unknown := int((costs.isna() & outputs["error_reason"].isna()).sum()):
+            lines.append(f"{unknown} of unknown cost: no price, or no usage reported")
         if unasked:
             why = f": {self.stopped}" if self.stopped else ""
             call = function_of(self.description)
