@@ -62,7 +62,7 @@ def _in_dicts(module: Any) -> Iterator[tuple[str, FrameSpec]]:
 
 
 def declaration(place: str) -> FrameSpec:
-    """Return the declaration at a place, ``runs.rows.FRAMES.fields`` for example."""
+    """Return the declaration at a place, ``runs.storage.FRAMES.fields`` for example."""
     parts = place.split(".")
     at = next(i for i, part in enumerate(parts) if part.isupper() or part.startswith("_"))
     value = getattr(import_module(".".join([PACKAGE, *parts[:at]])), parts[at])

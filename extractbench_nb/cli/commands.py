@@ -251,7 +251,7 @@ def batch(
 
     if resume and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder of the batch to continue.")
-    files = [save_to / name for name in ("batch.json", "finished.sqlite")] if save_to else []
+    files = [save_to / name for name in ("batch.json", "parts")] if save_to else []
     if not resume and any(file.exists() for file in files):
         raise InputError(
             f"{str(save_to)!r} holds a batch; continue it with --resume, or use another folder"

@@ -3,8 +3,6 @@
 from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
-from extractbench_nb.runs.calling import check_template as check_template
-from extractbench_nb.runs.calling import prompt_version as prompt_version
 from extractbench_nb.runs.dataset import ACCEPTED_FILES as ACCEPTED_FILES
 from extractbench_nb.runs.dataset import GOLD_SUFFIX as GOLD_SUFFIX
 from extractbench_nb.runs.dataset import LICENCE_FILES as LICENCE_FILES
@@ -14,6 +12,7 @@ from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.runs.dataset import DatasetLike as DatasetLike
 from extractbench_nb.runs.dataset import Documents as Documents
 from extractbench_nb.runs.dataset import documents_of as documents_of
+from extractbench_nb.runs.dataset import fetch_dataset as fetch_dataset
 from extractbench_nb.runs.dataset import list_files as list_files
 from extractbench_nb.runs.dataset import list_folders as list_folders
 from extractbench_nb.runs.dataset import load_dataset as load_dataset
@@ -30,16 +29,16 @@ from extractbench_nb.runs.dataset_statistics import shipped_schemas as shipped_s
 from extractbench_nb.runs.dataset_statistics import shipped_statistics as shipped_statistics
 from extractbench_nb.runs.estimate import estimate_cost
 from extractbench_nb.runs.evaluate import evaluate_runs as evaluate_runs
-from extractbench_nb.runs.evaluate import load_evaluations as load_evaluations
 from extractbench_nb.runs.extracting import NO_KEY as NO_KEY
 from extractbench_nb.runs.extracting import TIMEOUT as TIMEOUT
 from extractbench_nb.runs.extracting import Described as Described
 from extractbench_nb.runs.extracting import Request as Request
 from extractbench_nb.runs.extracting import ask_all as ask_all
 from extractbench_nb.runs.extracting import begun_run as begun_run
+from extractbench_nb.runs.extracting import check_template as check_template
 from extractbench_nb.runs.extracting import client_of as client_of
 from extractbench_nb.runs.extracting import extract as extract
-from extractbench_nb.runs.fetch import fetch_dataset
+from extractbench_nb.runs.extracting import prompt_version as prompt_version
 from extractbench_nb.runs.folders import PASSING as PASSING
 from extractbench_nb.runs.folders import Run
 from extractbench_nb.runs.folders import RunFolder as RunFolder
@@ -57,8 +56,9 @@ from extractbench_nb.runs.outputs import frame_of_outputs as frame_of_outputs
 from extractbench_nb.runs.outputs import parse_output, repair_output
 from extractbench_nb.runs.outputs import predictions as predictions
 from extractbench_nb.runs.outputs import read_outputs as read_outputs
+from extractbench_nb.runs.results import UNITS as UNITS
 from extractbench_nb.runs.results import Evaluations
-from extractbench_nb.runs.rows import UNITS as UNITS
+from extractbench_nb.runs.results import load_evaluations as load_evaluations
 from extractbench_nb.runs.storage import first_difference as first_difference
 from extractbench_nb.runs.storage import write_evaluation as write_evaluation
 from extractbench_nb.support.moved import moved_names

@@ -1,4 +1,4 @@
-"""The ExtractBench dataset, and folders in the same layout: finding files, checking, reading.
+"""The ExtractBench dataset, and folders in the same layout: finding files, reading, downloading.
 
 The layout::
 
@@ -13,8 +13,8 @@ statistics computed, on first access.
 
 from __future__ import annotations
 
-import difflib
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,62 +22,31 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
+from urllib.parse import quote
 
 import pandas as pd
 
 from extractbench_nb.core import Accepted
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values import read_document
-from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest
+from extractbench_nb.errors import DatasetError, InputError, MissingPdfError, nearest, needs
 from extractbench_nb.runs import dataset_statistics as statistics
 from extractbench_nb.runs.dataset_statistics import DOCUMENT, DOMAIN, RUN, SCHEMA
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.files import cache_folder, reading
+from extractbench_nb.support.concurrency import progress_bar
+from extractbench_nb.support.files import cache_folder, file_hash, make_folder, reading
 from extractbench_nb.support.wording import plural
 
 REPOSITORY = "https://github.com/ContextualAI/extract-bench"
 COMMIT = "88bc6ac0eac2e9cbf73dd697e329de555410f203"
 RAW_URL = f"https://raw.githubusercontent.com/ContextualAI/extract-bench/{COMMIT}"
+EXTRACTBENCH_VARIABLE = "EXTRACTBENCH_DATASET"
 #: Licence and origin of the named datasets.
 _NAMED = {
     "extractbench": ("MIT", f"{REPOSITORY} at {COMMIT[:12]}"),
     "sample": ("MIT", "part of extractbench_nb, all of it fictional"),
 }
 NAMED_DATASETS = tuple(_NAMED)
-
-
-class ReleasedFile(NamedTuple):
-    """A file of the released dataset, relative to its folder; ``source`` to the repository's root.
-
-    Size and hash are None if they are not known.
-    """
-
-    path: str
-    source: str
-    size: int | None
-    sha256: str | None
-
-
-@cache
-def released_files() -> tuple[ReleasedFile, ...]:
-    """List the files of the released dataset: schemas, golds, PDFs and the licence."""
-    rows = statistics.shipped_rows("runs/data/registry.csv")
-    return tuple(
-        ReleasedFile(r["path"], r["source"], int(r["size"] or 0) or None, r["sha256"] or None)
-        for r in rows
-    )
-
-
-def download_folder() -> Path:
-    """Return the folder that `fetch_dataset` fills by default."""
-    return cache_folder() / f"extractbench-{COMMIT[:12]}"
-
-
-def missing_files(root: Path) -> list[str]:
-    """List the released files with a known hash that a folder lacks, without reading any."""
-    return [f.path for f in released_files() if f.sha256 and not (root / f.path).is_file()]
-
-
 LICENCE_FILES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "COPYING")
 _LONGEST = 200
 GOLD_SUFFIX = ".gold.json"
@@ -87,7 +56,8 @@ ACCEPTED_FILES = ("accepted.json", "accepted.csv")
 DOCUMENT_FOLDER = "pdf+gold"
 RUN_FOLDER = "runs"
 
-_LAYOUT = f"{{domain}}/{{schema}}/{{schema}}{SCHEMA_SUFFIX}"
+
+# --- the files of a folder ------------------------------------------------------------------------
 
 
 class SchemaFolder(NamedTuple):
@@ -123,18 +93,26 @@ def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...
     """List the schema folders and documents of a dataset and check them."""
     folders = list(_schema_folders(root))
     if not folders:
-        nested = next((f for f in list_folders(root) if any(_schema_folders(f))), None)
-        hint = f"; did you mean {nested}?" if nested else ""
-        raise DatasetError(f"{root}: found no {_LAYOUT} here{hint}")
+        layout = f"{{domain}}/{{schema}}/{{schema}}{SCHEMA_SUFFIX}"
+        raise DatasetError(f"{root}: found no {layout} here")
     name_counts = Counter(folder.name for folder in folders)
     schemas = []
     documents: dict[str, DocumentFiles] = {}
     for folder in folders:
         domain, name = folder.parent.name, folder.name
         schema_id = name if name_counts[name] == 1 else f"{domain}/{name}"
-        schemas.append(SchemaFolder(schema_id, domain, name, _schema_file(folder)))
-        _refuse_misnamed(folder)
-        for gold in list_files(folder / DOCUMENT_FOLDER, GOLD_SUFFIX):
+        files = list(list_files(folder, SCHEMA_SUFFIX))
+        if len(files) != 1:
+            found = f"{len(files)} schema files ({', '.join(repr(file.name) for file in files)})"
+            expected = f"expected one, {name}{SCHEMA_SUFFIX}"
+            raise DatasetError(f"{folder}: {found if files else 'no schema file'}, {expected}")
+        schemas.append(SchemaFolder(schema_id, domain, name, files[0]))
+        golds = list(list_files(folder / DOCUMENT_FOLDER, GOLD_SUFFIX))
+        for other in (folder, *list_folders(folder)) if not golds else ():
+            if any(list_files(other, GOLD_SUFFIX)):
+                place = folder / DOCUMENT_FOLDER
+                raise DatasetError(f"{other}: holds *{GOLD_SUFFIX}; expected them in {place}")
+        for gold in golds:
             id_, pdf = gold.name.removesuffix(GOLD_SUFFIX), pdf_beside(gold)
             if id_ in documents:
                 raise DatasetError(
@@ -146,33 +124,11 @@ def scan(root: Path) -> tuple[tuple[SchemaFolder, ...], tuple[DocumentFiles, ...
     return tuple(schemas), tuple(documents.values())
 
 
-def _refuse_misnamed(folder: Path) -> None:
-    if (folder / DOCUMENT_FOLDER).is_dir():
-        return
-    for other in (*list_folders(folder), folder):
-        if any(list_files(other, GOLD_SUFFIX)):
-            raise DatasetError(
-                f"{other}: holds *{GOLD_SUFFIX}; expected them in {folder / DOCUMENT_FOLDER}"
-            )
-
-
 def _schema_folders(root: Path) -> Iterator[Path]:
     for domain in list_folders(root):
         for folder in list_folders(domain) if domain.name != RUN_FOLDER else ():
             if (folder / DOCUMENT_FOLDER).is_dir() or any(list_files(folder, SCHEMA_SUFFIX)):
                 yield folder
-
-
-def _schema_file(folder: Path) -> Path:
-    files = list(list_files(folder, SCHEMA_SUFFIX))
-    if not files:
-        raise DatasetError(f"{folder}: no schema file, expected {folder.name}{SCHEMA_SUFFIX}")
-    if len(files) > 1:
-        names = ", ".join(repr(file.name) for file in files)
-        raise DatasetError(
-            f"{folder}: {len(files)} schema files ({names}), expected one: keep one per folder"
-        )
-    return files[0]
 
 
 def pdf_beside(gold: Path) -> Path:
@@ -194,11 +150,11 @@ def visible_entries(folder: Path) -> list[Path]:
     """List the entries of a folder by name, without hidden ones; none if it is not a folder."""
     if not folder.is_dir():
         return []
-    return sorted(
-        (entry for entry in folder.iterdir() if not entry.name.startswith(".")),
-        key=lambda entry: entry.name,
-    )
+    entries = (entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    return sorted(entries, key=lambda entry: entry.name)
 
+
+# --- a dataset ------------------------------------------------------------------------------------
 
 _DOCUMENTS = "one row per document, ordered by domain, schema and document"
 
@@ -238,9 +194,6 @@ RUN_COLUMNS = FrameSpec(
 )
 
 
-EXTRACTBENCH_VARIABLE = "EXTRACTBENCH_DATASET"
-
-
 @dataclass(frozen=True, repr=False)
 class Dataset(TextCard):
     """Schemas, gold JSON and PDFs of one folder, read on first access.
@@ -270,7 +223,7 @@ class Dataset(TextCard):
         """One row per document with its figures, ordered by domain, schema and id.
 
         The columns are those of `DOCUMENT_COLUMNS`. Figures of known files are shipped; others are
-        counted once and kept in the cache folder. Those of a missing or broken file are missing.
+        counted once in a process. Those of a missing or broken file are missing.
         """
         rows = []
         for document in self._documents:
@@ -288,8 +241,9 @@ class Dataset(TextCard):
         for name in LICENCE_FILES:
             with suppress(OSError, InputError), reading(name, self.root / name):
                 text = (self.root / name).read_text(encoding="utf-8", errors="replace")
-                lines = (line.strip()[:_LONGEST] for line in text.split("\n"))
-                return next(filter(None, lines), None)
+                return next(
+                    (line.strip()[:_LONGEST] for line in text.split("\n") if line.strip()), None
+                )
         return None
 
     @property
@@ -299,13 +253,6 @@ class Dataset(TextCard):
         pdfs = Counter(d.schema for d in self._documents if d.pdf)
         rows = [(s.id, s.domain, s.path, documents[s.id], pdfs[s.id]) for s in self._schemas]
         return SCHEMA_COLUMNS.from_rows(rows)
-
-    @property
-    def pdfs_without_gold(self) -> tuple[Path, ...]:
-        """The PDFs without a gold JSON beside them, which are no documents of the dataset."""
-        folders = (schema.path.parent / DOCUMENT_FOLDER for schema in self._schemas)
-        known = {pdf_beside(document.gold) for document in self._documents}
-        return tuple(p for f in folders for p in list_files(f, ".pdf") if p not in known)
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -321,7 +268,7 @@ class Dataset(TextCard):
         for run in list_folders(self.root / RUN_FOLDER):
             for path in list_files(run, ".json"):
                 if path.stem not in known:
-                    raise DatasetError(f"{path}: {self._unknown_document(path.stem)}")
+                    self._find_document(path.stem, f"{path}: ")
                 rows.append((run.name, path.stem, path))
         return RUN_COLUMNS.from_rows(rows)
 
@@ -353,7 +300,7 @@ class Dataset(TextCard):
         Returns
         -------
         dict
-            The content of the file, unchanged; an envelope is kept.
+            The content of the file, unchanged.
 
         Raises
         ------
@@ -362,15 +309,15 @@ class Dataset(TextCard):
         """
         matching = [s for s in self._schemas if schema_id in (s.id, s.folder, s.qualified)]
         if not matching:
-            raise DatasetError(f"no schema {schema_id!r}; {nearest(schema_id, self._schema_ids)}")
+            known = [schema.id for schema in self._schemas]
+            raise DatasetError(f"no schema {schema_id!r}; {nearest(schema_id, known)}")
         if len(matching) > 1:
             names = ", ".join(repr(s.qualified) for s in matching)
             raise DatasetError(f"schema {schema_id!r} is in more than one domain: use {names}")
-        path = matching[0].path
-        content = _read_json(path, "schema")
+        content = _read_json(matching[0].path, "schema")
         if not isinstance(content, dict):
             kind = type(content).__name__
-            raise DatasetError(f"{path}: a schema file holds a JSON object, found {kind}")
+            raise DatasetError(f"{matching[0].path}: expected a JSON object, found {kind}")
         return content
 
     def gold(self, document_id: str) -> Any:
@@ -421,14 +368,11 @@ class Dataset(TextCard):
 
     def __repr__(self) -> str:
         """Return counts, folder, licence and origin, and one line per schema."""
-        runs = len(list(list_folders(self.root / RUN_FOLDER)))
-        lacking = len(self.pdfs_without_gold)
         counts = (
             plural(len(self._documents), "document"),
             plural(len(self._schemas), "schema"),
             f"{sum(d.pdf is not None for d in self._documents)} with PDF",
-            plural(runs, "run"),
-            *([f"{plural(lacking, 'PDF')} without gold"] if lacking else []),
+            plural(len(list(list_folders(self.root / RUN_FOLDER))), "run"),
         )
         licence = f"licence: {self.licence}" if self.licence else None
         origin = _NAMED[self.name][1] if self.name in _NAMED else None
@@ -441,23 +385,12 @@ class Dataset(TextCard):
             lines.append(f"  {schema.qualified:<40} {plural(len(pdfs), 'document')}{without}")
         return "\n".join(lines)
 
-    @property
-    def _schema_ids(self) -> list[str]:
-        return [schema.id for schema in self._schemas]
-
-    def _find_document(self, document_id: str) -> DocumentFiles:
+    def _find_document(self, document_id: str, where: str = "") -> DocumentFiles:
         for document in self._documents:
             if document.id == document_id:
                 return document
-        raise DatasetError(self._unknown_document(document_id))
-
-    def _unknown_document(self, document_id: str) -> str:
-        for pdf in self.pdfs_without_gold:
-            if pdf.stem == document_id:
-                return f"document {document_id!r} has a PDF but no gold: {pdf}"
-        return (
-            f"no document {document_id!r}; {nearest(document_id, [d.id for d in self._documents])}"
-        )
+        hint = nearest(document_id, [document.id for document in self._documents])
+        raise DatasetError(f"{where}no document {document_id!r}; {hint}")
 
 
 def load_dataset(
@@ -509,28 +442,21 @@ def load_dataset(
         root = _existing(name_or_path, "dataset folder")
         name = root.resolve().name
     else:
-        raise DatasetError(
-            f"path= goes with a dataset's name ({', '.join(map(repr, NAMED_DATASETS))}), "
-            f"got {os.fspath(name_or_path)!r} and path={os.fspath(path)!r}: pass one of them"
-        )
+        names = ", ".join(map(repr, NAMED_DATASETS))
+        raise DatasetError(f"path= goes with a dataset's name ({names}), got {name_or_path!r}")
     return Dataset(name, root, *scan(root))
 
 
 class Documents(Protocol):
-    """What a batch needs of a dataset; `load_dataset` gives one."""
+    """What a batch needs of a dataset; `load_dataset` gives one.
+
+    ``documents`` has one row per document, with columns document, domain and schema.
+    """
 
     @property
-    def documents(self) -> pd.DataFrame:
-        """One row per document, with columns document, domain and schema."""
-        ...
-
-    def schema(self, schema_id: str, /) -> Any:
-        """Return the JSON Schema of an id in ``documents["schema"]``."""
-        ...
-
-    def gold(self, document_id: str, /) -> Any:
-        """Return the gold value of a document."""
-        ...
+    def documents(self) -> pd.DataFrame: ...  # noqa: D102
+    def schema(self, schema_id: str, /) -> Any: ...  # noqa: D102
+    def gold(self, document_id: str, /) -> Any: ...  # noqa: D102
 
 
 DatasetLike: TypeAlias = Documents | str | os.PathLike[str] | None
@@ -548,13 +474,10 @@ def documents_of(dataset: DatasetLike) -> Documents:
 
 def _sample_root() -> Path:
     package = Path(__file__).resolve().parents[1]
-    folders = (package / "_sample", package.parent / "dataset")
-    for folder in folders:
+    for folder in (package / "_sample", package.parent / "dataset"):
         if folder.is_dir():
             return folder
-    raise DatasetError(
-        "the sample dataset is not installed: looked in " + " and ".join(map(str, folders))
-    )
+    raise DatasetError(f"the sample dataset is not installed beside {package}")
 
 
 def _extractbench_root() -> Path:
@@ -562,14 +485,13 @@ def _extractbench_root() -> Path:
     if value:
         return _existing(value, f"environment variable {EXTRACTBENCH_VARIABLE}")
     root = download_folder()
-    if root.is_dir() and any(root.iterdir()):
-        absent = missing_files(root)
-        if absent:
-            raise DatasetError(
-                f"{root}: the download is incomplete, {len(absent)} files are missing (the first "
-                f"is {absent[0]!r}); fetch_dataset('extractbench') fetches what is missing"
-            )
+    if root.is_dir() and not (absent := missing_files(root)):
         return root
+    if root.is_dir():
+        raise DatasetError(
+            f"{root}: the download is incomplete, {len(absent)} files are missing (the first is "
+            f"{absent[0]!r}); fetch_dataset('extractbench') fetches what is missing"
+        )
     raise DatasetError(
         "the ExtractBench dataset was not found: fetch_dataset('extractbench') downloads it; for a "
         "copy of your own pass load_dataset('extractbench', path=...) or set the environment "
@@ -583,8 +505,7 @@ def _existing(folder: str | os.PathLike[str], what: str) -> Path:
         return root
     if root.exists():
         raise DatasetError(f"{what}: {root} is a file, expected a folder")
-    near = difflib.get_close_matches(str(folder), NAMED_DATASETS)
-    hint = f"; did you mean the dataset named {near[0]!r}?" if near else ""
+    hint = f"; the named ones are {' and '.join(NAMED_DATASETS)}"
     raise DatasetError(f"{what}: no folder {str(root)!r}{hint}")
 
 
@@ -593,3 +514,151 @@ def _read_json(path: Path, what: str) -> Any:
         return read_document(path, what)
     except InputError as error:
         raise DatasetError(str(error)) from error
+
+
+# --- the released dataset -------------------------------------------------------------------------
+
+RETRIES = 2
+TIMEOUT_SECONDS = 30
+_MAGIC = b"%PDF-"
+_NOT_FOUND = 404
+_SHOWN = 3
+
+
+class ReleasedFile(NamedTuple):
+    """A file of the released dataset, relative to its folder; ``source`` to the repository's root.
+
+    Size and hash are None if they are not known.
+    """
+
+    path: str
+    source: str
+    size: int | None
+    sha256: str | None
+
+
+@cache
+def released_files() -> tuple[ReleasedFile, ...]:
+    """List the files of the released dataset: schemas, golds, PDFs and the licence."""
+    rows = statistics.shipped_rows("runs/data/registry.csv")
+    return tuple(
+        ReleasedFile(r["path"], r["source"], int(r["size"] or 0) or None, r["sha256"] or None)
+        for r in rows
+    )
+
+
+def download_folder() -> Path:
+    """Return the folder that `fetch_dataset` fills by default."""
+    return cache_folder() / f"extractbench-{COMMIT[:12]}"
+
+
+def missing_files(root: Path) -> list[str]:
+    """List the released files with a known hash that a folder lacks, without reading any."""
+    return [f.path for f in released_files() if f.sha256 and not (root / f.path).is_file()]
+
+
+def fetch_dataset(
+    name: str = "extractbench",
+    *,
+    path: str | os.PathLike[str] | None = None,
+    progress: bool = True,
+    base_url: str | None = None,
+) -> Dataset:
+    """Download the released ExtractBench dataset, or its missing files.
+
+    About 35 MB from ``github.com/ContextualAI/extract-bench`` (MIT licence), pinned to one commit.
+    Each file is verified by its SHA-256 and appears under its name only when it is complete. One
+    PDF was not available when the hashes were made: it is not verified, and may be absent, with a
+    warning.
+
+    Parameters
+    ----------
+    name : str, optional
+        ``"extractbench"``; the sample comes with this package.
+    path : str or path, optional
+        Folder to fill; by default one in the cache folder, where `load_dataset` looks.
+    progress : bool, optional
+        Whether to show a progress bar.
+    base_url : str, optional
+        A mirror that serves the repository's files below this address.
+
+    Returns
+    -------
+    Dataset
+        The same as ``load_dataset("extractbench", path=...)``.
+
+    Raises
+    ------
+    DatasetError
+        If the name is unknown, a file cannot be downloaded or is not the released one, or `path`
+        holds a file with other content, which is not changed.
+    OutputError
+        If the folder cannot be made.
+
+    Examples
+    --------
+    >>> import extractbench_nb as xb
+    >>> xb.runs.fetch_dataset("extractbenhc")
+    Traceback (most recent call last):
+    extractbench_nb.errors.DatasetError: ...extractbench...
+    """
+    if name == "sample":
+        raise DatasetError("the sample dataset comes with this package: load_dataset('sample')")
+    if name != "extractbench":
+        raise DatasetError(f"no dataset {name!r} to fetch; {nearest(name, ['extractbench'])}")
+    root = make_folder(Path(path).expanduser() if path is not None else download_folder())
+    hashes = {file: file_hash(root / file.path) for file in released_files()}
+    wanted = [f for f, digest in hashes.items() if digest is None or f.sha256 not in (digest, None)]
+    others = [file.path for file in wanted if path is not None and (root / file.path).exists()]
+    if others:
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        raise DatasetError(
+            f"{root}: {', '.join(map(repr, others[:_SHOWN]))}{more} differ from the released "
+            "files; move them away or name another folder"
+        )
+    total, shown = sum(file.size or 0 for file in wanted), progress and bool(wanted)
+    address = (base_url or RAW_URL).rstrip("/")
+    with progress_bar(shown=shown, total=total, unit="B", unit_scale=True, desc="fetch") as bar:
+        for file in wanted:
+            _fetch_one(f"{address}/{quote(file.source)}", file, root / file.path)
+            bar.update(file.size or 0)
+    return load_dataset(name, path=root)
+
+
+def _fetch_one(url: str, file: ReleasedFile, path: Path) -> None:
+    """Download one file, or raise `DatasetError`; a PDF without known hash may be absent."""
+    # `Pooch.fetch`, which calls this, writes a line per file beside the progress bar
+    stream_download = needs("pooch.core", "benchmark").stream_download
+    from requests import HTTPError, RequestException  # which pooch needs
+
+    try:
+        stream_download(url, path, file.sha256, _download, retry_if_failed=RETRIES)
+        return
+    except HTTPError as error:
+        response: Any = error.response
+        response.close()  # pooch leaves it open
+        if file.sha256 is None and response.status_code == _NOT_FOUND:
+            absent = f"{url} does not exist; the document stays without its PDF ({file.path})"
+            warnings.warn(absent, stacklevel=3)
+            return
+        problem = f"the server answered {response.status_code} {response.reason}"
+    except RequestException as error:
+        reason: Any = getattr(error.args[0], "reason", error) if error.args else error
+        problem = f"the connection failed ({type(reason).__name__})"
+    except ValueError:
+        problem = f"the downloaded file is not {'the released file' if file.sha256 else 'a PDF'}"
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be written: {error.strerror}") from None
+    raise DatasetError(
+        f"{url}: {problem}; to get the data by hand, take the folder 'dataset' of {REPOSITORY} at "
+        f"commit {COMMIT[:12]} and set {EXTRACTBENCH_VARIABLE} to it"
+    )
+
+
+def _download(url: str, output_file: str, _: object) -> None:
+    """Download a file; one that is to be a PDF and is none is a `ValueError`."""
+    downloader = needs("pooch", "benchmark").HTTPDownloader(timeout=TIMEOUT_SECONDS)
+    downloader(url, output_file, None)
+    with Path(output_file).open("rb") as file:
+        if url.endswith(".pdf") and file.read(len(_MAGIC)) != _MAGIC:
+            raise ValueError

@@ -1,7 +1,7 @@
-"""Statistics of gold files and PDFs: shipped for known files, computed once for others.
+"""Statistics of gold files and PDFs: shipped for known files, counted for others.
 
 Files are identified by their SHA-256. The released ExtractBench files and those of the sample are
-known; statistics of other files are stored in the cache folder.
+known; statistics of other files are counted once in a process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values import read_document
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.pdf import read_pages
-from extractbench_nb.support.files import cache_folder, file_hash, load_figures, save_figures
+from extractbench_nb.support.files import file_hash
 from extractbench_nb.support.token_counts import count_tokens
 
 
@@ -135,30 +135,22 @@ GOLD = FileKind(
 )
 PDF = FileKind("pdf", ("pages", "pdf_tokens"), "pdf_sha256", _count_pdf)
 
-_memory: dict[tuple[str, str], Mapping[str, int]] = {}
+_counted: dict[tuple[str, str], Mapping[str, int]] = {}
 
 
 def figures_of(path: Path | None, kind: FileKind) -> dict[str, Any]:
-    """Return the figures of a file, shipped, kept or counted now."""
-    unknown: dict[str, Any] = dict.fromkeys((*kind.figures, kind.hash_column))
+    """Return the figures of a file, shipped or counted; a PDF without text has no known tokens."""
+    figures: dict[str, Any] = dict.fromkeys((*kind.figures, kind.hash_column))
     digest = file_hash(path) if path is not None else None
     if path is None or digest is None:
-        return unknown
-    found = _known(kind).get(digest) or _memory.get((kind.name, digest))
-    if found is None:
-        place = cache_folder() / "figures-1" / kind.name / f"{digest}.json"
-        found = load_figures(place, kind.figures)
-        if found is None:
-            found = measure(path, kind)
-            if found:
-                save_figures(place, found)
-        _memory[kind.name, digest] = found
-    return {**unknown, kind.hash_column: digest, **found, **_unknown_text(found)}
-
-
-def _unknown_text(figures: Mapping[str, int]) -> dict[str, None]:
-    """Return what to replace if a PDF has no text layer: its tokens are unknown, not 0."""
-    return {"pdf_tokens": None} if figures.get("pdf_tokens") == 0 else {}
+        return figures
+    known = _known(kind).get(digest)
+    if known is None:
+        if (kind.name, digest) not in _counted:
+            _counted[kind.name, digest] = measure(path, kind)
+        known = _counted[kind.name, digest]
+    figures |= {kind.hash_column: digest, **known}
+    return figures | ({"pdf_tokens": None} if known.get("pdf_tokens") == 0 else {})
 
 
 def measure(path: Path, kind: FileKind) -> dict[str, int]:

@@ -112,27 +112,24 @@ class CostEstimate(TextCard, DescribedFrames):
     def __repr__(self) -> str:
         """Write the totals and the most expensive fields."""
         total, by_field = self.summary, self.by_field
-        cached = f", {total['cached']:,.0f} of them cached" if total["cached"] else ""
         cost = _dollars(total["cost_usd"])
         if total["cost_usd"] > 0:
             cost = f"about {cost}, at most {_dollars(total['highest_cost_usd'])}"
-        calls = plural(int(total["calls"]), "model call")
+        cached = f", {total['cached']:,.0f} of them cached" if total["cached"] else ""
+        counts = f"{plural(int(total['calls']), 'model call')}{cached}"
         requests = plural(int(total["requests"]), "request")
         tokens = f"{total['prompt_tokens']:,.0f} prompt tokens"
-        lines = [f"CostEstimate: {calls}{cached}; {requests}, {tokens}; {cost}"]
-        models = by_field["model"].nunique()
-        for row in by_field.head(_MOST).to_dict("records"):
-            model = f", {row['model']}" if models > 1 else ""
-            lines.append(
-                f"{row['field']} ({row['metric']}{model}): "
-                f"{plural(int(row['requests']), 'request')}, "
-                f"{row['prompt_tokens']:,.0f} tokens, {_dollars(row['cost_usd'])}"
-            )
+        lines = [f"CostEstimate: {counts}; {requests}, {tokens}; {cost}"]
+        lines += [
+            f"{row['field']} ({row['metric']}, {row['model']}): "
+            f"{plural(int(row['requests']), 'request')}, {_dollars(row['cost_usd'])}"
+            for row in by_field.head(_MOST).to_dict("records")
+        ]
         if len(by_field) > _MOST:
             lines.append(f"… {len(by_field) - _MOST} more; .by_field has them")
         if self.unknown:
-            names = ", ".join(self.unknown)
-            lines.append(f"not included: requests of {names[:_NAMES]}, which are not known")
+            names = ", ".join(self.unknown)[:_NAMES]
+            lines.append(f"not included: requests of {names}, which are not known")
         return "\n  ".join(lines)
 
 
@@ -175,12 +172,11 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Notes
     -----
     Questions are composed as they would be asked, and looked up in the judge's cache. Tokens are
-    counted with GPT-2's tokenizer, which gives slightly more than newer models need. A typical
-    verdict is assumed to have 75 tokens; models that reason first need more, up to ``max_tokens``,
-    on which ``highest_cost_usd`` is based. Questions that follow an unreadable answer, or the first
-    round of a large array, are not included. If the answers of an LLM alignment are not cached,
-    items are paired by the offline alignment; this underestimates the cost, because that maximises
-    the number of equal fields. Judges of your own are not asked; ``unknown`` names them.
+    counted with GPT-2's tokenizer. A typical verdict is assumed to have 75 tokens; models that
+    reason first need more, up to ``max_tokens``, on which ``highest_cost_usd`` is based. Questions
+    that follow an unreadable answer, or the first round of a large array, are not included. If the
+    answers of an LLM alignment are not cached, items are paired offline, which underestimates the
+    cost.
 
     Examples
     --------

@@ -1,67 +1,398 @@
-"""`evaluate_runs`: finished outputs are reused, all others are evaluated and stored."""
+"""`evaluate_runs`: chunks of outputs are evaluated here, in processes, or by an executor."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import pickle
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Executor
+import traceback
+import uuid
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb.core import (
+    REGISTRY,
     Accepted,
     Aligner,
+    Evaluation,
+    Metric,
     Profile,
     Run,
     choose_alignment,
 )
-from extractbench_nb.core.schema import SchemaSource
-from extractbench_nb.core.text import Judge, choose_judge
-from extractbench_nb.errors import InputError, needs
+from extractbench_nb.core.schema import Schema, SchemaSource
+from extractbench_nb.core.text import Judge, OfflineJudge, choose_judge
+from extractbench_nb.errors import ExtractBenchError, InputError, needs
 from extractbench_nb.runs.dataset import Documents
 from extractbench_nb.runs.inputs import (
+    IDS,
+    SUMMARIES,
+    SUMMARY,
     Plan,
     accepted_digests,
-    own_columns,
+    evaluated_source,
+    read_output,
     read_runs,
     schema_digests,
 )
-from extractbench_nb.runs.results import Evaluations, FolderSource, read_description
-from extractbench_nb.runs.rows import IDS, SUMMARIES
+from extractbench_nb.runs.results import Evaluations, FolderSource, meta_of
 from extractbench_nb.runs.storage import (
-    SETTINGS,
-    DamagedError,
+    PARTS,
+    Columns,
+    Finished,
     FolderStorage,
     MemoryStorage,
+    check_folder,
     open_storage,
-    refuse_occupied,
-    refuse_unfinishable,
     settings_of,
+    to_columns,
     write_files,
 )
-from extractbench_nb.runs.workers import (
-    Context,
-    Failed,
-    Finished,
-    Runner,
-    Task,
-    check_batch,
-    count_workers,
-    failure,
-    runner,
+from extractbench_nb.support.concurrency import (
+    progress_bar,
+    run_anywhere,
+    worker_count,
+    worker_pool,
 )
-from extractbench_nb.support.concurrency import progress_bar
+
+
+class Task(NamedTuple):
+    """One output to evaluate: its position in the batch, the key of its schema, its inputs."""
+
+    position: int
+    schema: str
+    gold: Any
+    predicted: Any
+    accepted: Accepted
+
+
+class Failed(NamedTuple):
+    """An output that could not be evaluated, and why."""
+
+    position: int
+    problem: str
+    trace: str | None
+
+
+#: The results of a chunk.
+Done = list[Finished | Failed]
+#: The results of all chunks, in the order in which they are done.
+Chunks = Generator[Done, None, None]
+Submit = Callable[[Sequence[Task]], "Future[Done]"]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all chunks share: the options, and the schemas by key."""
+
+    judge: Judge
+    alignment: str | Aligner
+    profile: Profile
+    max_concurrency: int
+    schemas: Mapping[str, Schema]
+
+
+# --- one chunk ----------------------------------------------------------------------------------
+
+
+def run_chunk(context: Context, tasks: Sequence[Task]) -> Done:
+    """Evaluate the outputs of a chunk, also where an event loop is running (a notebook cell)."""
+    gate = asyncio.Semaphore(context.max_concurrency)
+
+    async def run(task: Task) -> Finished | Failed:
+        async with gate:
+            return await _run_one(context, task)
+
+    async def run_all() -> Done:
+        return list(await asyncio.gather(*map(run, tasks)))
+
+    return run_anywhere(run_all())
+
+
+async def _run_one(context: Context, task: Task) -> Finished | Failed:
+    try:
+        output = read_output(task.predicted)
+        evaluation = await Run(
+            context.schemas[task.schema],
+            task.gold,
+            evaluated_source(output, task.gold),
+            judge=context.judge,
+            alignment=context.alignment,
+            profile=context.profile,
+            checked=True,
+            accepted=task.accepted if output.message is None else Accepted(),
+        ).complete()
+        scores, parts = _cells_of(evaluation, output.message)
+        summary = (output.message is None, output.message, output.line, output.column, *scores)
+        return Finished(task.position, summary, parts, evaluation.is_settled)
+    except Exception as error:  # noqa: BLE001 - an aligner may raise anything
+        return _failure(task.position, error)
+
+
+#: Cells of rows if the output is invalid; the reasoning of a field is the parser's message.
+_INVALID: Mapping[str, Mapping[str, Any]] = {
+    "fields": {
+        "predicted_path": None,
+        "score": 0.0,
+        "passed": False,
+        "outcome": "structural",
+        "reason": "invalid_output",
+        "predicted": None,
+        "predicted_state": "missing",
+        "accepted_as": None,
+    },
+    "arrays": {"score": 0.0, "passed": False},
+}
+_KEPT = ("evaluated", "null_pass_rate", "unlabelled", "gold_coverage")
+
+
+def _cells_of(
+    evaluation: Evaluation, problem: str | None
+) -> tuple[list[float], dict[str, Columns]]:
+    """Return the summary's entries and the cells of each part; none pass with a problem."""
+    rows = evaluation.frame_rows()
+    summary = dict(zip(SUMMARY.names, rows["summary"][0], strict=True))
+    if problem is not None:
+        for part, cells in _INVALID.items():
+            changed, names = {**cells, "reasoning": problem}, PARTS[part].names
+            rows[part] = [tuple(map(changed.get, names, row)) for row in rows[part]]
+        entries = {c.name: 0.0 if c.dtype == "float64" else 0 for c in SUMMARY.columns}
+        entries |= {name: summary[name] for name in _KEPT}
+        summary = entries | dict.fromkeys(("judged", "failed", "structural"), summary["evaluated"])
+    return [*summary.values()], {n: to_columns(spec, rows[n]) for n, spec in PARTS.items()}
+
+
+def _failure(position: int, error: Exception) -> Failed:
+    """Describe why an output failed; with the traceback if the error is not one of ours."""
+    if isinstance(error, ExtractBenchError):
+        return Failed(position, str(error), None)
+    trace = "".join(traceback.format_exception(error))
+    return Failed(position, f"{type(error).__name__}: {error}", trace)
+
+
+# --- all chunks -----------------------------------------------------------------------------------
+
+_LARGEST = 32
+#: Chunks per worker; with many, the workers finish at nearly the same time.
+_CHUNKS_A_WORKER = 8
+#: Chunks in flight or in the queue, per worker.
+_AHEAD = 3
+#: Processes take about a second to start: they are for work of more seconds than `_WORTH`, which is
+#: estimated after `_TRIAL` seconds in this process.
+_WORTH, _TRIAL = 2.0, 0.3
+
+
+def _count_workers(n_jobs: Any, executor: Any) -> int:
+    """Check the two options, and return the number of workers; 1 is this process."""
+    workers = worker_count(n_jobs)
+    if executor is None:
+        return workers
+    if n_jobs != 1:
+        raise InputError(f"n_jobs={n_jobs} and executor= are both set; pass only one of them")
+    if not isinstance(executor, Executor):
+        raise InputError(
+            f"executor is {executor!r}; expected a concurrent.futures.Executor, such as "
+            "ProcessPoolExecutor() or a Dask client's get_executor()"
+        )
+    return getattr(executor, "_max_workers", None) or worker_count(-1)
+
+
+def _runner(
+    context: Context, outputs: int, workers: int, executor: Executor | None
+) -> Callable[[Iterator[Task]], Chunks]:
+    """Make what evaluates outputs: this process, worker processes, or an executor of the user's.
+
+    Worker processes are started when outputs take long enough to be worth it. That is known only of
+    the package's own metrics: with metrics, judges or aligners of the user's they start at once.
+    """
+    # many chunks, but with enough outputs in each for awaited calls to overlap
+    overlapping = min(context.max_concurrency, -(-outputs // workers))
+    many = outputs // (workers * _CHUNKS_A_WORKER)
+    size, slots = max(1, min(_LARGEST, max(overlapping, many))), workers * _AHEAD
+    has_own_code = not isinstance(context.judge, OfflineJudge) or (
+        not isinstance(context.alignment, str) or custom_metrics(context.schemas.values())
+    )
+
+    def here(tasks: Iterator[Task]) -> Chunks:
+        for chunk in _chunks(tasks, context.max_concurrency):
+            yield run_chunk(context, chunk)
+
+    def in_processes(tasks: Iterator[Task]) -> Chunks:
+        started, done = time.perf_counter(), 0
+        while not has_own_code:
+            chunk = [*islice(tasks, context.max_concurrency)]
+            if not chunk:
+                return
+            yield run_chunk(context, chunk)
+            done += len(chunk)
+            seconds, remaining = time.perf_counter() - started, outputs - chunk[-1].position
+            if seconds > _TRIAL and seconds / done * remaining > _WORTH:
+                break
+        with worker_pool(workers, __name__) as pool:
+            yield from _bounded(_submitting(pool, *sent), _chunks(tasks, size), slots)
+
+    if isinstance(executor, ThreadPoolExecutor):  # threads share the context
+        submit: Submit = lambda chunk: executor.submit(run_chunk, context, chunk)  # noqa: E731
+        return lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
+    if executor is None and workers == 1:
+        return here
+    sent = context, *_sendable(context)  # what cannot be sent is an error before any work
+    if executor is None:
+        return in_processes
+    submit = _submitting(executor, *sent)
+    return lambda tasks: _bounded(submit, _chunks(tasks, size), slots)
+
+
+def _chunks(tasks: Iterator[Task], size: int) -> Iterator[list[Task]]:
+    while chunk := list(islice(tasks, size)):
+        yield chunk
+
+
+def _bounded(submit: Submit, chunks: Iterator[list[Task]], slots: int) -> Chunks:
+    """Keep a bounded number of chunks in flight; cancel those that have not begun at the end."""
+    pending: dict[Future[Done], list[Task]] = {}
+    try:
+        while True:
+            for chunk in islice(chunks, slots - len(pending)):
+                try:
+                    future = submit(chunk)
+                except Exception as error:  # noqa: BLE001 - a pool that broke meanwhile refuses more
+                    future = Future()
+                    future.set_exception(error)
+                pending[future] = chunk
+            if not pending:
+                return
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                chunk = pending.pop(future)
+                try:
+                    results = future.result()
+                except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ends a worker is reported
+                    problem = f"its worker process failed: {type(error).__name__}: {error}"
+                    results = [Failed(task.position, problem, None) for task in chunk]
+                yield results
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+# --- other processes ------------------------------------------------------------------------------
+
+_TOKEN = uuid.uuid4().hex
+#: Registry entries that metrics of another process have replaced in this one.
+_replaced: dict[str, Metric | None] = {}
+
+
+def _submitting(
+    executor: Executor, context: Context, packed: bytes, schemas: Mapping[str, bytes]
+) -> Submit:
+    """Return what sends a chunk to other processes, with the context and the schemas it needs."""
+
+    def submit(chunk: Sequence[Task]) -> Future[Done]:
+        try:
+            tasks = pickle.dumps(chunk)
+        except Exception:  # noqa: BLE001 - nested too deep, or no JSON: evaluated here
+            here: Future[Done] = Future()
+            here.set_result(run_chunk(context, chunk))
+            return here
+        needed = {task.schema: schemas[task.schema] for task in chunk}
+        return executor.submit(run_packed, packed, needed, tasks)
+
+    return submit
+
+
+def _sendable(context: Context) -> tuple[bytes, dict[str, bytes]]:
+    """Pickle the context and each schema; metrics come first, since the schemas name them."""
+    cloudpickle = needs("cloudpickle", "batch")  # it comes with loky
+    try:
+        metrics = custom_metrics(context.schemas.values())
+        content = cloudpickle.dumps(replace(context, schemas={}))
+        packed = cloudpickle.dumps((_origin(), metrics, content))
+        return packed, {key: cloudpickle.dumps(s) for key, s in context.schemas.items()}
+    except Exception as error:
+        raise InputError(
+            f"the judge, the alignment or a metric cannot be sent to another process "
+            f"({type(error).__name__}: {error}); use n_jobs=1 or executor=ThreadPoolExecutor()"
+        ) from error
+
+
+def run_packed(packed: bytes, schemas: Mapping[str, bytes], tasks: bytes) -> Done:
+    """Run a chunk in a worker process; `schemas` are those of its tasks."""
+    context = _context_of(packed)
+    parsed = {key: _schema_of(packed, content) for key, content in schemas.items()}
+    return run_chunk(replace(context, schemas=parsed), pickle.loads(tasks))  # noqa: S301 - packed by this package
+
+
+@lru_cache(maxsize=1)
+def _context_of(packed: bytes) -> Context:
+    """Restore a context; in another process its metrics are registered."""
+    origin, metrics, content = pickle.loads(packed)  # noqa: S301 - packed by this package
+    if origin != _origin():
+        for name, before in _replaced.items():
+            REGISTRY.entries.pop(name, None)
+            if before is not None:
+                REGISTRY.entries[name] = before
+        _replaced.clear()
+        _replaced.update({name: REGISTRY.entries.get(name) for name in metrics})
+        REGISTRY.entries.update(metrics)
+    context: Context = pickle.loads(content)  # noqa: S301 - packed by this package
+    return context
+
+
+@lru_cache(maxsize=200)
+def _schema_of(packed: bytes, content: bytes) -> Schema:
+    schema: Schema = pickle.loads(content)  # noqa: S301 - packed by this package
+    return schema
+
+
+def _origin() -> tuple[int, str]:
+    """Identify this process; a fork has the same token."""
+    return os.getpid(), _TOKEN
+
+
+def custom_metrics(schemas: Iterable[Schema]) -> dict[str, Metric]:
+    """Return the user's metrics that schemas name, and those that replace built-in ones."""
+    built_in = REGISTRY.built_in
+    own = {name: m for name, m in REGISTRY.entries.items() if m is not built_in.get(name)}
+    named = {
+        spec.metric_id
+        for schema in (schemas if own else ())
+        for node in schema.nodes()
+        if node.config is not None
+        for spec in node.config.metrics
+    }
+    return {name: own[name] for name in own if name in named or name in built_in}
+
+
+# --- a batch --------------------------------------------------------------------------------------
 
 _SHOWN = 3
 _PASS_RATE = SUMMARIES.names.index("pass_rate") - len(IDS)
 
 
 def _run(
-    plan: Plan, storage: MemoryStorage | FolderStorage, evaluate_tasks: Runner, *, progress: bool
+    plan: Plan,
+    storage: MemoryStorage | FolderStorage,
+    evaluate_tasks: Callable[[Iterator[Task]], Chunks],
+    *,
+    progress: bool,
 ) -> dict[str, Any]:
     """Evaluate and store what is not finished; return the counts for ``meta``.
 
@@ -82,10 +413,8 @@ def _run(
                     continue
                 accepted = plan.accepted.get(cell.document, Accepted())
                 task = Task(position, cell.schema_key, plan.gold(cell), cell.predicted, accepted)
-            except DamagedError:
-                raise
             except Exception as error:  # noqa: BLE001 - a dataset may raise anything
-                failed.append(failure(position, error))
+                failed.append(_failure(position, error))
                 return
             yield task
 
@@ -126,7 +455,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     judge: str | Judge = "offline",
     alignment: str | Aligner = "optimal",
     profile: str | Profile = "strict",
-    schema: SchemaSource | Mapping[str, SchemaSource] | None = None,
+    schema: SchemaSource | None = None,
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
     n_jobs: int = 1,
@@ -141,15 +470,13 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     Parameters
     ----------
     runs : pandas.DataFrame, str, pathlib.Path or Dataset
-        - A folder of outputs, named after their documents: ``run/document.json`` or
-          ``run/document.pred.json``, or the files of one run without a folder for it. Beside
-          ``*.pred.json``, files of other names are left out.
+        - A folder of outputs, ``run/document.json`` or ``run/document.pred.json``, or the files of
+          one run without a folder for it. Beside ``*.pred.json``, other files are left out.
         - A frame with columns run, document and predicted (a value, JSON text, or a
           ``pathlib.Path``; None or NA if there is no output), and optionally domain, schema and
-          gold in the same forms. Runs and documents are texts; integers are converted. All other
-          columns are kept in ``summary``: numbers, booleans, texts, lists and dicts as they are,
-          categories as their values, and anything else, such as timestamps, as text. A Polars or
-          Arrow frame is read as a pandas one.
+          gold in the same forms. All other columns are kept in ``summary``: numbers, booleans,
+          texts, lists and dicts as they are, anything else, such as timestamps, as text. A Polars
+          or Arrow frame is read as a pandas one.
         - A dataset that has runs, or one or several runs of `extract`, whose cost and latency are
           kept.
     dataset : Dataset, optional
@@ -158,46 +485,35 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     gold : str, pathlib.Path or mapping from str, optional
         A folder with ``document.json`` or ``document.gold.json``, or a dict from document to gold
         value or path. Used where `runs` has no gold, before that of `dataset`.
-    judge : str or Judge, optional
-        See `evaluate`. One that asks models is checked before any work.
-    alignment : str, LLMAligner or callable, optional
-        See `evaluate`.
-    profile : str or Profile, optional
-        See `evaluate`.
-    schema : schema or mapping from str, optional
-        The schema of all documents, in a form that `evaluate` takes, or the name of its file; or a
-        dict from the id in the column ``schema`` to the one in its place; other schemas stay.
+    judge, alignment, profile : optional
+        See `evaluate`. A judge that asks models is checked before any work.
+    schema : schema, optional
+        The schema of all documents, in a form that `evaluate` takes, or the name of its file.
     metrics : mapping from str, optional
         Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``, in every
         schema that has the field; see `parse_schema`.
     accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
         Other values that are right too: a frame or records with ``document``, ``path`` and
-        ``value``, or the name of such a JSON or CSV file. See `evaluate`, and `Dataset.accepted`
-        for those that a dataset brings. ``meta["accepted"]`` is their number.
+        ``value``, or the name of such a JSON or CSV file. See `Dataset.accepted`.
     n_jobs : int, optional
         Largest number of worker processes; 1 is this process, -1 one per processor. Processes are
         started if the outputs take more than about two seconds, and at once with metrics, judges or
         aligners of your own.
     executor : concurrent.futures.Executor, optional
-        Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``. It
-        is left running.
+        Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``.
     max_concurrency : int, optional
-        Maximum number of documents evaluated concurrently in each worker, for awaited metrics; 1 or
-        more.
+        Maximum number of documents evaluated concurrently in each worker, for awaited metrics.
     progress : bool, optional
         Whether to show a progress bar.
     save_to : str or pathlib.Path, optional
-        A folder without a batch. Each finished output is written there at once, so that memory use
-        does not grow with the batch; at the end ``fields.parquet``, ``arrays.parquet``,
-        ``matches.parquet``, ``judge_calls.parquet``, ``summary.parquet`` and ``batch.json`` are
-        written, and ``rules.parquet`` if rules are registered (see `rule`).
+        A folder without a batch. Finished outputs are written to its folder ``parts`` at once, so
+        that memory use does not grow with the batch; at the end a Parquet file per frame and
+        ``batch.json`` are written.
     resume : str or pathlib.Path, optional
         Like `save_to`, but the folder may hold a batch. Outputs that were finished there with the
         same inputs are not evaluated again, except those in which a metric gave no verdict
-        (``judge_error``); answers in the cache of a judge are reused. Stored outputs that are not
-        in `runs` stay in the folder and are not in the results. Results that were read from the
-        folder before keep the frames that they have loaded, and raise `InputError` for the others
-        if the new results differ.
+        (``judge_error``). Stored outputs that are not in `runs` stay in ``parts``. A part that
+        cannot be read is named in a warning, and its outputs are evaluated again.
 
     Returns
     -------
@@ -208,13 +524,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ------
     InputError
         Before any work: a column is missing or has a wrong type, a pair of run and document
-        occurs twice, a document, the id of a schema or a field of `metrics` is unknown, a file
-        cannot be read, or a judge has no key. During the work: a gold document is not JSON, an
-        accepted alternative is for a path that gold does not have or of a wrong type, or a worker
-        process died; finished outputs stay in the folder. Also if `save_to` holds a batch, or
-        `resume` holds one with other settings or one that another process is using. If
-        ``finished.sqlite`` is damaged, the message says which outputs are intact and how to keep
-        them.
+        occurs twice, a document or a field of `metrics` is unknown, a file cannot be read, or a
+        judge has no key; `save_to` holds a batch, or `resume` one with other settings or one that
+        another process is using. During the work: a gold document is not JSON, an accepted
+        alternative does not fit gold, or a worker process died; finished outputs stay.
     SchemaError, ConfigError
         A schema cannot be read, or a metric is not one for its field.
     OutputError
@@ -224,13 +537,9 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     -----
     An output that is not JSON, is empty or absent is evaluated too: ``valid`` in ``summary`` is
     False, with the parser's message and position, and every field counts as not passed (section 4
-    of the ExtractBench paper). Metrics that are defined in a notebook work in worker
-    processes too.
-
-    Model calls are in ``judge_calls``, their number and cost in ``summary`` and ``by_run``.
-    Threads share one judge; each worker process has a copy, with its own ``budget_usd`` and
-    ``max_concurrency``, and all copies share the cache. A judge or an aligner may have an attribute
-    ``fingerprint``, a JSON value: `resume` refuses one of the same name with another.
+    of the ExtractBench paper). Threads share one judge; each worker process has a copy, with its
+    own ``budget_usd`` and ``max_concurrency``, and all copies share the cache. A judge or aligner
+    may have an attribute ``fingerprint``, a JSON value: `resume` refuses another value.
 
     Examples
     --------
@@ -254,13 +563,12 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     limit: object = max_concurrency
     if type(limit) is not int or limit < 1:
         raise InputError(f"max_concurrency is {limit!r}; expected 1 or more")
-    workers = count_workers(n_jobs, executor)
+    workers = _count_workers(n_jobs, executor)
     folder = _folder_of(save_to, resume)
     plan = read_runs(runs, dataset, schema, metrics, accepted, gold)
-    context = Context(judge, alignment, profile, max_concurrency, plan.schemas, len(plan.cells))
     for parsed in plan.schemas.values():
         Run.check_models(judge, alignment, parsed)
-    settings = settings_of(context)
+    settings = settings_of(judge, alignment, profile, custom_metrics(plan.schemas.values()))
     documents = {cell.document for cell in plan.cells}
     description = {
         **settings,
@@ -270,8 +578,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         "schemas": schema_digests(plan),
         "accepted": sum(len(plan.accepted.get(document, Accepted())) for document in documents),
         "alternatives": accepted_digests(plan),
+        "extras": [[column.name, column.dtype] for column in plan.extras],
     }
-    evaluate_tasks = runner(context, workers, executor)
+    context = Context(judge, alignment, profile, max_concurrency, plan.schemas)
+    evaluate_tasks = _runner(context, len(plan.cells), workers, executor)
     source: MemoryStorage | FolderSource
     if folder is None:
         source = memory = MemoryStorage(plan, description)
@@ -279,12 +589,11 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     else:
         with open_storage(folder, plan, settings) as storage:
             counts = _run(plan, storage, evaluate_tasks, progress=progress)
-            rules = check_batch(plan)
-            digest = write_files(folder, storage.results(), plan.extras, description, rules)
+            digest = write_files(folder, storage.results(), description)
         counts["folder"] = str(folder)
-        source = FolderSource(folder, plan.extras, digest)
+        source = FolderSource(folder, description["extras"], digest)
     versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
-    return Evaluations(source, _meta_of(description) | counts | versions, plan, options)
+    return Evaluations(source, meta_of(description) | counts | versions, plan, options)
 
 
 def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | None:
@@ -293,45 +602,6 @@ def _folder_of(save_to: str | Path | None, resume: str | Path | None) -> Path | 
     if save_to is not None and resume is not None:
         raise InputError("save_to and resume are both set; pass resume alone")
     needs("pyarrow.parquet", "batch")
-    if save_to is not None:
-        refuse_occupied(Path(save_to), "save_to")
-    else:
-        refuse_unfinishable(Path(str(resume)))
-    return Path(str(save_to or resume))
-
-
-def _meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents", "accepted")
-    entries = {name: description[name] for name in names}
-    settings = {name: description.get(name) for name in SETTINGS}
-    settings["accepted"] = description["alternatives"]
-    inputs = {"schemas": description.get("schemas", {}), "settings": settings}
-    return {"profile": description["profile"]["name"], **entries, **inputs}
-
-
-def load_evaluations(folder: str | Path) -> Evaluations:
-    """Read the results that `evaluate_runs` or `Evaluations.save` wrote to a folder.
-
-    Parameters
-    ----------
-    folder : str or pathlib.Path
-        With ``batch.json`` and the Parquet files.
-
-    Returns
-    -------
-    Evaluations
-        Frames are read on first use, which raises `InputError` if the folder has been rewritten
-        since. An output cannot be evaluated again, because the inputs are not in the folder. If
-        rules were stored, ``meta["rules"]`` has their names and a hash of the source of each.
-
-    Raises
-    ------
-    InputError
-        There is no such folder, no finished batch in it, or one of another format.
-    """
-    path = Path(folder)
-    needs("pyarrow.parquet", "batch")
-    about = read_description(path)
-    source = FolderSource(path, own_columns(about["extras"]), about.get("digest"))
-    meta = _meta_of(about) | {name: about[name] for name in ("rules",) if name in about}
-    return Evaluations(source, {**meta, "folder": str(path)})
+    folder = Path(str(resume if save_to is None else save_to))
+    check_folder(folder, "resume" if save_to is None else "save_to")
+    return folder

@@ -1,4 +1,4 @@
-"""`extract`: run a model over documents and keep its responses in a `Run`.
+"""`extract`: run a model over documents and keep its exact responses in a `Run`.
 
 Options are checked and all documents are found before the first request.
 """
@@ -6,42 +6,49 @@ Options are checked and all documents are found before the first request.
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
+import json
+import os
+import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
-from extractbench_nb.core.frames import as_pandas
+from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, MissingPdfError, nearest
 from extractbench_nb.judges import (
     BACKGROUND,
     LLM,
+    CallQueue,
+    Completion,
+    Failure,
     ModelRequest,
     chosen_llm,
     client_errors,
     litellm,
     most_tokens,
+    placeholders_of,
+    prompt_text,
+    quoted,
     refuse_options,
+    scrub,
+    sendable,
+    template_problem,
 )
 from extractbench_nb.pdf import read_pages
-from extractbench_nb.runs.calling import (
-    MODES,
-    NotAskedError,
-    Prompt,
-    call_model,
-    document_text,
-    plain_schema,
-    strict_breaches,
-)
 from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.runs.folders import (
     PASSING,
+    Output,
     Run,
     RunFolder,
     check_names,
@@ -50,25 +57,249 @@ from extractbench_nb.runs.folders import (
     function_of,
     is_run,
     now,
-    refuse_outputs,
 )
 from extractbench_nb.support.concurrency import progress_bar, run_anywhere
-from extractbench_nb.support.files import file_hash, make_folder
-from extractbench_nb.support.pandas_helpers import refuse_missing
+from extractbench_nb.support.files import file_hash, make_folder, read_text
 
-INPUTS = ("auto", "file", "text")
-
+MODES, INPUTS = ("prompt", "structured"), ("auto", "file", "text")
 #: Seconds for one request, if an `LLM` leaves that open, and requests at the same time.
 TIMEOUT, _AT_ONCE = 600.0, 4
 _OPTIONS = ("mode", "dataset", "prompt", "document_input", "resume", "progress")
 NO_KEY = "A model on your own server needs no key: pass its address, xb.LLM(model, api_base=...)"
-_HASHED = 16
+
+
+def client_of(model: str | LLM) -> LLM:
+    """Return the `LLM` that outputs are requested with; answers are kept in the run's folder."""
+    return chosen_llm(model, max_concurrency=_AT_ONCE, cache=False)
+
+
+# --- the prompt -----------------------------------------------------------------------------------
+
+#: Version of the built-in prompts; folder and version of those that follow the paper's appendix D.
+PROMPT_VERSION, PAPER = "v1", "paper"
+#: Placeholders of a ``prompt``, in braces. The last two are the names in the paper's appendix D.
+PLACEHOLDERS = ("schema", "document", "text", "schema_str", "document_name")
+_HASHED = 12
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The prompt for a document: a built-in one, or a user's template with `PLACEHOLDERS`.
+
+    `template` is None or ``"paper"`` for the built-in ones, a text, or a `Path` to its file. In the
+    mode ``"prompt"`` it must contain the schema. The text of a document follows it if it has no
+    ``{text}``.
+    """
+
+    mode: str
+    template: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        """Check the template."""
+        needed = ("schema", "schema_str") if self.mode == "prompt" else ()
+        check_template(self.text, PLACEHOLDERS, needed)
+
+    @cached_property
+    def text(self) -> str:
+        """The template's text."""
+        if self.template in (None, PAPER):
+            folder = PAPER if self.template else PROMPT_VERSION
+            return _built_in(self.mode, folder)
+        if isinstance(self.template, Path):
+            return read_text(self.template, "prompt")
+        return self.template or ""  # which check_template refuses
+
+    @property
+    def version(self) -> str:
+        """Version of a built-in prompt, or ``custom-`` and the start of the SHA-256."""
+        if self.template == PAPER:
+            return PAPER
+        return prompt_version(None if self.template is None else self.text)
+
+    def messages(
+        self,
+        document: str,
+        schema: Mapping[str, Any],
+        *,
+        text: str | None = None,
+        pdf: Path | None = None,
+    ) -> tuple[dict[str, Any], ...]:
+        """Return the user message."""
+        shown = json.dumps(schema, ensure_ascii=False, indent=2)
+        content = _built_in("file")
+        if text is not None:
+            content = _built_in("text").format(text=quoted({"document": text})["document"])
+        values = (shown, document, content, shown, document)
+        prompt = self.text.format_map(dict(zip(PLACEHOLDERS, values, strict=True)))
+        if text is not None and "text" not in placeholders_of(self.text, PLACEHOLDERS):
+            prompt = f"{prompt.rstrip()}\n\n{content}"
+        prompt = sendable(prompt)
+        if pdf is None:
+            return ({"role": "user", "content": prompt},)
+        try:
+            data = base64.b64encode(pdf.read_bytes()).decode()
+        except OSError as error:
+            raise InputError(
+                f"PDF {str(pdf)!r} cannot be read: {error.strerror or error}"
+            ) from None
+        file = {"filename": sendable(f"{document}.pdf")}
+        file["file_data"] = f"data:application/pdf;base64,{data}"
+        parts = [{"type": "file", "file": file}, {"type": "text", "text": prompt}]
+        return ({"role": "user", "content": parts},)
+
+
+def check_template(template: object, allowed: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise `InputError` unless a template has allowed placeholders, and one of those needed."""
+    if template is None:
+        return
+    if not isinstance(template, str) or not template.strip():
+        raise InputError(f"prompt is {template!r}; expected a text")
+    names = [name for name in needed if f"{{{name}}}" in template] or needed[:1]
+    if problem := template_problem(template, allowed, *names[:1]):
+        raise InputError(f"prompt: {problem}")
+
+
+def prompt_version(template: str | None, built_in: str = PROMPT_VERSION) -> str:
+    """Return the version of the built-in prompt, or one that is made of a template's hash."""
+    if template is None:
+        return built_in
+    data = template.encode("utf-8", "surrogatepass")
+    return f"custom-{hashlib.sha256(data).hexdigest()[:_HASHED]}"
+
+
+def _built_in(name: str, version: str = PROMPT_VERSION) -> str:
+    return prompt_text(name, version, "extractbench_nb.runs", "prompts")
+
+
+def document_text(pdf: Path) -> str:
+    """Read the text of a PDF, page by page."""
+    pages = read_pages(pdf)
+    if not any(page.strip() for page in pages):
+        return ""
+    return "\n\n".join(f"[page {number}]\n{page}" for number, page in enumerate(pages, 1))
+
+
+_ANNOTATION = "evaluation_config"
+#: Members of a JSON Schema whose own members are named by the user, and those that hold values.
+_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_VALUES = ("enum", "const", "default", "examples", "required")
+
+
+def plain_schema(schema: Any) -> dict[str, Any]:
+    """Return a JSON Schema without its envelope and ``evaluation_config`` annotations."""
+    document = parse_schema(schema).document
+    kept = {key: value for key, value in document.items() if not key.startswith(_ANNOTATION)}
+    return {key: _plain(key, value) for key, value in kept.items()}
+
+
+def _plain(keyword: str, value: Any) -> Any:
+    if keyword in _VALUES:
+        return value
+    if keyword in _NAMED and isinstance(value, Mapping):
+        return {name: _plain("", part) for name, part in value.items()}
+    if isinstance(value, Mapping):
+        return {key: _plain(key, part) for key, part in value.items() if key != _ANNOTATION}
+    return [_plain("", part) for part in value] if isinstance(value, list) else value
+
+
+# --- one call -------------------------------------------------------------------------------------
+
+_WORDS = {
+    "context_window": "context_length",
+    "rate_limit": "rate_limited",
+    "quota": "rate_limited",
+    "timeout": "timeout",
+    "server_error": "server_error",
+    "conflict": "server_error",
+    "too_early": "server_error",
+    "connection": "connection",
+    "bad_key": "bad_key",
+    "forbidden": "bad_key",
+    "not_found": "not_found",
+    "redirect": "redirect",
+}
+_LIMIT = r"(?:maximum|limit|exceed\w*|too many|more than|at most)"
+_PAGES = re.compile(
+    rf"page limit|more pages than|{_LIMIT}\b.{{0,60}}\bpages\b|\bpages\b.{{0,60}}\b{_LIMIT}",
+    re.IGNORECASE,
+)
+_CONTEXT = re.compile(
+    r"context.(?:length|window)|(?:prompt|input|request) is too long|token count|too many tokens"
+    r"|maximum.{0,40}tokens|tokens.{0,40}(?:maximum|limit)",
+    re.IGNORECASE,
+)
+_SCHEMA = re.compile(r"schema|too many states|compiled grammar", re.IGNORECASE)
+_NO_MODE = re.compile(
+    r"response_format.{0,60}not supported (?:with|by|for) this model", re.IGNORECASE
+)
+_POLICY = re.compile(
+    r"content.?(?:policy|filter|management)|safety (?:system|polic)|usage polic|blocked",
+    re.IGNORECASE,
+)
+_FILTERED = "content_filter"
+_LONGEST_REFUSAL = 500
+#: Maximum length of an answer; only a faulty server exceeds it.
+_LONGEST = 50_000_000
+_SHORTEST_KEY = 16
+
+
+class NotAskedError(Exception):
+    """No request was made, because the budget is spent or the server does not answer."""
+
+
+async def call_model(queue: CallQueue, request: ModelRequest, document_input: str) -> Output:
+    """Request the output for one document; a failed call is an output too."""
+    begun: list[float] = []  # of each attempt
+    error = None
+    completion = Completion(None, False, None, None, None)
+    try:
+        async with queue.turns:  # shared with other uses of the model
+            completion = await queue.say(request, lambda: begun.append(time.perf_counter()))
+    except Failure as failure:
+        if not begun or failure.reason == "budget":
+            raise NotAskedError(str(failure)) from None
+        error = (reason_of(failure, structured=request.schema is not None), failure.problem)
+    raw = completion.text
+    if raw is not None and len(raw) > _LONGEST:
+        length = f"{len(raw):,} characters; the maximum is {_LONGEST:,}"
+        raw, error = None, ("other", f"the answer has {length}")
+    elif completion.refusal is not None:
+        error = ("refused", scrub(completion.refusal)[:_LONGEST_REFUSAL])
+    elif completion.finish_reason == _FILTERED:
+        error = ("refused", f"the answer was withheld: finish_reason is {_FILTERED!r}")
+    for name, value in os.environ.items():  # a server may quote a key
+        if raw and name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY:
+            raw = raw.replace(value, "[hidden]")
+    reported = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd")
+    meta = {
+        **{name: getattr(completion, name) for name in reported},
+        "raw_characters": None if raw is None else len(raw),
+        "latency_seconds": round(time.perf_counter() - begun[-1], 3),
+        "error": None if error is None else {"reason": error[0], "message": error[1]},
+        "input": document_input,
+        "attempts": len(begun),
+    }
+    return Output(raw, meta)
+
+
+def reason_of(failure: Failure, *, structured: bool) -> str:
+    """Return the reason why a call gave no output."""
+    if failure.reason in _WORDS:
+        return _WORDS[failure.reason]
+    text = failure.problem
+    if structured and _SCHEMA.search(text) and not _NO_MODE.search(text):
+        return "schema_rejected"
+    known = (("page_limit", _PAGES), ("context_length", _CONTEXT), ("refused", _POLICY))
+    return next((reason for reason, words in known if words.search(text)), "other")
+
+
+# --- the documents --------------------------------------------------------------------------------
+
 #: Maximum tokens of the image of a page: the providers document 258 (Gemini) to 4,784 (Claude), and
 #: 25,501 for a high-detail image with gpt-4o-mini.
 _PER_PAGE, _PER_PAGE_OF_MINI = 5_000, 26_000
-_STRICT_IF_POSSIBLE = "json_schema, strict where the schema keeps the rules"
-_MAGIC = b"%PDF-"
-_HEAD = 1024
+_PDF, _HEAD = b"%PDF-", 1024
+_DIGITS = 16
 #: Entries that must be equal when a run is resumed: of its documents, and of the run.
 _DECIDING_OF_DOCUMENTS = {
     "schema": "name of the schema",
@@ -90,12 +321,6 @@ class Task(NamedTuple):
     plain: Mapping[str, Any]
     pdf: Path
     text: str | None
-    strict: bool
-
-
-def client_of(model: str | LLM) -> LLM:
-    """Return the `LLM` that outputs are requested with; answers are kept in the run's folder."""
-    return chosen_llm(model, max_concurrency=_AT_ONCE, cache=False)
 
 
 def _file_tokens(path: Path, model: str) -> int:
@@ -122,12 +347,9 @@ def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Datase
             f"dataset is {kind}; expected the Dataset that the documents are from, or as documents "
             "a Dataset, which load_dataset reads from a folder"
         )
-    documents = as_pandas(documents)
-    if isinstance(documents, pd.DataFrame):
-        refuse_missing(documents, ("document",), "documents")
-        documents = documents["document"]
-    if isinstance(documents, str) or not isinstance(documents, Iterable):
-        raise InputError(f"documents is {documents!r}; expected a Dataset, or a list of its ids")
+    if isinstance(documents, str | pd.DataFrame) or not isinstance(documents, Iterable):
+        kind = type(documents).__name__
+        raise InputError(f"documents is a {kind}; expected a Dataset, or a list of its ids")
     ids: list[str] = list(dict.fromkeys(documents))
     if not ids:
         raise InputError("documents is empty; expected at least one id")
@@ -140,28 +362,22 @@ def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Datase
 Described: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
-def describe_documents(
-    dataset: Dataset, documents: Iterable[str], *, structured: bool = False
-) -> dict[str, dict[str, str]]:
+def describe_documents(dataset: Dataset, documents: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return what ``run.json`` records of each document: domain, schema, hashes of its inputs."""
     listing = dataset.listing.set_index("document")
+
+    @cache
+    def hashed(schema: str) -> str:
+        data = canonical(plain_schema(dataset.schema(schema))).encode("utf-8", "surrogatepass")
+        return hashlib.sha256(data).hexdigest()[:_DIGITS]
+
     descriptions: dict[str, dict[str, str]] = {}
-    schemas: dict[str, dict[str, str]] = {}
     for document in documents:
-        schema = str(listing.loc[document, "schema"])
-        if schema not in schemas:
-            plain = plain_schema(dataset.schema(schema))
-            data = canonical(plain).encode("utf-8", "surrogatepass")
-            schemas[schema] = {"schema_sha256": hashlib.sha256(data).hexdigest()[:_HASHED]}
-            if structured:
-                breaches = strict_breaches(plain)
-                more = f" and {len(breaches) - 1} more" if len(breaches) > 1 else ""
-                schemas[schema]["strict"] = f"false: {breaches[0]}{more}" if breaches else "true"
-        domain = str(listing.loc[document, "domain"])
-        descriptions[document] = {"domain": domain, "schema": schema, **schemas[schema]}
+        about = {name: str(listing.loc[document, name]) for name in ("domain", "schema")}
+        descriptions[document] = {**about, "schema_sha256": hashed(about["schema"])}
         with suppress(MissingPdfError):
             if (digest := file_hash(dataset.pdf_path(document))) is not None:
-                descriptions[document]["pdf_sha256"] = digest[:_HASHED]
+                descriptions[document]["pdf_sha256"] = digest[:_DIGITS]
     return descriptions
 
 
@@ -175,8 +391,7 @@ def make_tasks(dataset: Dataset, documents: Described, document_input: str) -> l
             text = document_text(pdf)
         else:
             _check_pdf(pdf)
-        strict = about.get("strict") == "true"
-        tasks.append(Task(document, plain(about["schema"]), pdf, text, strict))
+        tasks.append(Task(document, plain(about["schema"]), pdf, text))
     if empty := [repr(task.document) for task in tasks if task.text == ""]:
         raise InputError(
             f"no text in the PDF of {', '.join(empty)} (scanned pages?); use a model that takes "
@@ -191,7 +406,7 @@ def _check_pdf(path: Path) -> None:
         if not path.is_file():  # reading a pipe could block
             raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")
         with path.open("rb") as file:
-            is_pdf = _MAGIC in file.read(_HEAD)
+            is_pdf = _PDF in file.read(_HEAD)
     except OSError as error:
         raise InputError(f"PDF {str(path)!r} cannot be read: {error.strerror or error}") from None
     if not is_pdf:
@@ -225,7 +440,7 @@ def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], documents: Desc
 
 
 def extract(  # noqa: PLR0913 - options, all but the first by name
-    documents: Dataset | Sequence[str] | pd.Series[Any] | pd.DataFrame,
+    documents: Dataset | Sequence[str] | pd.Series[Any],
     *,
     model: str | LLM,
     folder: str | Path,
@@ -241,36 +456,31 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
 
     Parameters
     ----------
-    documents : Dataset, or sequence of str, or pandas.Series, or pandas.DataFrame
-        A dataset, for all its documents; or ids of documents of `dataset`. A frame needs a column
-        ``document``.
+    documents : Dataset, or sequence of str, or pandas.Series
+        A dataset, for all its documents; or ids of documents of `dataset`.
     model : str or LLM
-        A LiteLLM model id such as ``openai/gpt-4o-mini``, or an `LLM` with its options. Documents
-        that would exceed its budget are not sent. An id makes 4 requests at the same time.
+        A LiteLLM model id such as ``openai/gpt-4o-mini`` (4 requests at the same time), or an `LLM`
+        with its options. Documents that would exceed its budget are not sent.
     folder : str or pathlib.Path
         Folder of the run: ``run.json``, and for each document ``{document}.raw.txt`` and
         ``{document}.meta.json``.
     mode : str, optional
-        ``"prompt"``: the schema is part of the prompt. ``"structured"``: the schema is sent as the
-        ``response_format``, without its ``evaluation_config`` annotations. ``strict`` is true only
-        for schemas that follow OpenAI's rules, else an answer need not fit; ``run.json`` records
-        the reason. For other providers LiteLLM converts the schema, and drops what they do not
-        support.
+        ``"prompt"``: the schema is part of the prompt. ``"structured"``: it is sent as the
+        ``response_format`` with ``strict`` false, so an answer need not fit; LiteLLM converts it
+        for other providers than OpenAI.
     dataset : Dataset, optional
         The dataset of the documents.
     prompt : str or pathlib.Path, optional
-        ``"paper"`` gives the instructions of the ExtractBench paper, in other words: those of
-        appendix D, or in structured mode (section 4.3) the same without the schema. Otherwise a
-        template, or the path of its file, with the placeholders ``{schema}``, ``{document}`` (its
-        name) and ``{text}``, or the paper's ``{schema_str}`` and ``{document_name}``. Without
-        ``{text}``, the text of a document follows the prompt.
+        ``"paper"`` gives the instructions of the ExtractBench paper in other words (appendix D, or
+        section 4.3 in structured mode). Otherwise a template, or the path of its file, with the
+        placeholders ``{schema}``, ``{document}`` (its name) and ``{text}``, or the paper's
+        ``{schema_str}`` and ``{document_name}``. Without ``{text}``, the text follows the prompt.
     document_input : str, optional
         ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
         ``"auto"``: the file if LiteLLM knows that the model takes PDFs, else the text.
     resume : bool, optional
         Whether to resume a run in the folder. Documents with an output are not sent again, unless
-        their ``.raw.txt`` was removed, or their call failed for a transient reason: rate_limited,
-        timeout, server_error, connection, bad_key, not_found, redirect.
+        their ``.raw.txt`` was removed, or their call failed for a transient reason.
     progress : bool, optional
         Whether to show a progress bar.
     **unknown : object
@@ -283,20 +493,16 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
 
     Raises
     ------
-    InputError
-        An option, `documents` or `folder` is invalid; the provider is unknown or its key is
-        missing; a PDF cannot be read, or has no text although text is to be sent; the folder holds
-        a different run, or one that another process is writing. All of this is checked before the
-        first request.
-    DatasetError
-        A document is not in the dataset or has no PDF.
+    InputError, DatasetError
+        Before the first request: an option, `documents` or `folder` is invalid; the provider is
+        unknown or its key is missing; a document has no PDF, or one that cannot be read or has no
+        text; the folder holds a different run, or one that another process is writing.
     OutputError
         The folder cannot be written; existing files are unchanged.
 
     Notes
     -----
-    Paper sections 4, 4.3 and appendix D. The text is kept as received, except that the values of
-    API keys are hidden.
+    The text is kept as received, except that the values of API keys are hidden.
 
     Examples
     --------
@@ -329,11 +535,11 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         prompt_version=template.version,
         prompt=template.text if isinstance(prompt, Path) else prompt,
         document_input=sent_as,
-        parameters={**sampling, "response_format": _STRICT_IF_POSSIBLE if structured else None},
+        parameters={**sampling, "response_format": "json_schema" if structured else None},
         dataset=chosen.name,
         documents={},
     )
-    documents_now = describe_documents(chosen, ids, structured=structured)
+    documents_now = describe_documents(chosen, ids)
 
     def request(task: Task) -> ModelRequest:
         """Make the request for one document; this reads the PDF."""
@@ -347,7 +553,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
             llm.timeout or TIMEOUT,
             llm.api_base,
             deepcopy(task.plain) if structured else None,  # LiteLLM may change it
-            strict=task.strict,
+            strict=False,
             schema_name="extraction",
             demanded=structured,
             file_tokens=_file_tokens(task.pdf, llm.model) if limited else 0,
@@ -409,10 +615,7 @@ def ask_all(
         name: about for name, about in documents.items() if begun is None or _is_open(begun, name)
     }
     requests = prepare(unanswered)
-    if begun is None:
-        refuse_outputs(path)
-    elif not requests and begun.description.get("ended"):
-        begun.tidy()
+    if begun is not None and not requests and begun.description.get("ended"):
         return Run(path)
     with RunFolder(make_folder(path), {}).alone():
         # another call may have begun the same run since

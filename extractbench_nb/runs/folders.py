@@ -26,10 +26,16 @@ import pandas as pd
 from extractbench_nb._version import __version__
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import Validation
-from extractbench_nb.errors import InputError, OutputError, nearest, needs
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs.dataset import list_files
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.files import make_folder, read_own_file, read_own_json, write_texts
+from extractbench_nb.support.files import (
+    locked,
+    make_folder,
+    read_own_file,
+    read_own_json,
+    write_texts,
+)
 from extractbench_nb.support.wording import cut
 
 #: Version of the layout. A folder of a newer one is not read.
@@ -89,7 +95,8 @@ class RunFolder:
         """Begin a run in a folder that holds none."""
         if is_run(path):
             raise InputError(f"{str(path)!r} holds a run; name another folder, or remove this one")
-        refuse_outputs(path)
+        if any(list_files(path, _META)):
+            raise InputError(f"{str(path)!r} holds outputs without a {RUN_FILE}; name another one")
         run = cls(make_folder(path), {})
         run.update(description)
         return run
@@ -119,31 +126,12 @@ class RunFolder:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Lock the folder for writing, and remove partial files of a killed process."""
-        path = self.path / _LOCK
-        filelock = needs("filelock", "llm")
-        lock = filelock.FileLock(path, timeout=0)  # the file stays: another process may wait for it
-        try:
-            lock.acquire()
-        except filelock.Timeout:
-            folder = repr(str(self.path))
-            problem = f"{folder} is being written by another extract(); wait for it"
-            raise InputError(problem) from None
-        except OSError as error:
-            problem = error.strerror or str(error)
-            raise OutputError(f"{str(path)!r} cannot be written: {problem}") from None
-        try:
+        in_use = f"{str(self.path)!r} is being written by another extract(); wait for it"
+        with locked(self.path / _LOCK, "llm", in_use):
             for part in self.path.glob(".*.part"):
                 with suppress(OSError):
                     part.unlink()
             yield
-        finally:
-            lock.release()
-
-    def tidy(self) -> None:
-        """Remove partial files of a killed process, unless another one is writing."""
-        if any(self.path.glob(".*.part")):
-            with suppress(InputError, OutputError), self.alone():
-                pass
 
     @property
     def documents(self) -> list[str]:
@@ -195,12 +183,6 @@ def folder_path(folder: object) -> Path:
 def is_run(path: Path) -> bool:
     """Whether a folder holds a run."""
     return (path / RUN_FILE).is_file()
-
-
-def refuse_outputs(path: Path) -> None:
-    """Raise `InputError` for a folder with outputs but no ``run.json``."""
-    if not is_run(path) and any(list_files(path, _META)):
-        raise InputError(f"{str(path)!r} holds outputs without a {RUN_FILE}; name another one")
 
 
 def check_names(documents: Iterable[str]) -> None:
@@ -402,8 +384,7 @@ class Run(TextCard):
         costs = outputs["cost_usd"]
         if costs.notna().any():
             lines.append(f"{costs.sum():.6g} US dollars at list prices")
-        unknown = int((costs.isna() & outputs["error_reason"].isna()).sum())
-        if unknown:
+        if unknown := int((costs.isna() & outputs["error_reason"].isna()).sum()):
             lines.append(f"{unknown} of unknown cost: no price, or no usage reported")
         if unasked:
             why = f": {self.stopped}" if self.stopped else ""

@@ -7,21 +7,21 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from numbers import Integral
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 from pandas.api import types
 
-from extractbench_nb.core import Accepted, read_predicted
-from extractbench_nb.core.frames import Column, as_pandas
-from extractbench_nb.core.schema import Schema, is_schema, parse_schema
+from extractbench_nb.core import Accepted, Evaluation, read_predicted
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
+from extractbench_nb.core.schema import Schema, parse_schema
 from extractbench_nb.core.values import (
     canonical,
     plain_levels,
@@ -36,10 +36,34 @@ from extractbench_nb.runs.dataset import (
     list_folders,
     visible_entries,
 )
-from extractbench_nb.runs.rows import SUMMARIES, value_to_text
 from extractbench_nb.support.files import reading
 from extractbench_nb.support.pandas_helpers import is_missing
-from extractbench_nb.support.wording import fitted
+from extractbench_nb.support.wording import document_json, fitted
+
+# --- columns and cells --------------------------------------------------------------------------
+
+#: The columns that identify an output.
+IDS = (
+    Column("run", "string", "name of the run, usually a model's name"),
+    Column("document", "string", "document id"),
+    Column("domain", "string", "domain of the document, if known", nullable=True),
+    Column("schema", "string", "schema id, or the schema's title or hash"),
+)
+SUMMARY = Evaluation.spec("summary")
+SUMMARIES = FrameSpec(
+    "summary",
+    "one row per run and document",
+    (
+        *IDS,
+        Column("valid", "bool", "whether the output is JSON, so that it could be evaluated"),
+        Column("message", "string", "why an output is invalid, in the parser's words", "", True),
+        Column("line", "Int64", "line at which parsing failed", "1 and up", True),
+        Column("column", "Int64", "character in that line", "1 and up", True),
+        *SUMMARY.columns,
+    ),
+)
+#: Run, document, domain and schema.
+Ids = tuple[str, str, str | None, str]
 
 
 class Cell(NamedTuple):
@@ -59,7 +83,7 @@ class Cell(NamedTuple):
         return f"run {self.run!r}, document {self.document!r}"
 
     @property
-    def ids(self) -> tuple[str, str, str | None, str]:
+    def ids(self) -> Ids:
         """The cells of the columns that lead every frame."""
         return self.run, self.document, self.domain, self.schema
 
@@ -76,7 +100,7 @@ class Plan:
     extras: tuple[Column, ...]
     extra_rows: tuple[tuple[Any, ...], ...]
     dataset: Documents | None
-    accepted: Mapping[str, Accepted] = field(default_factory=dict)
+    accepted: Mapping[str, Accepted]
 
     def gold(self, cell: Cell) -> Any:
         """Return a cell's gold in a form that `evaluate` takes."""
@@ -130,64 +154,20 @@ def _without_notes(part: Any) -> Any:
     }
 
 
-# --- runs ---------------------------------------------------------------------------------------
+# --- runs of any kind as a frame ----------------------------------------------------------------
 
 _SUFFIX, _RECORDED = ".json", ".pred.json"
-_LAYOUT = "expected the layout run/document.json, and no folder without outputs"
 _NEEDED = ("run", "document", "predicted")
 #: What is kept of the outputs of `extract`.
 _OF_ANSWERS = ("run", "document", "domain", "cost_usd", "latency_seconds", "predicted")
 _KNOWN = (*_NEEDED, "domain", "schema", "gold")
 _SHOWN = 3
-#: Columns of the summary that may be columns of the runs too.
-_ALLOWED = ("run", "document", "domain", "schema")
 
 
-def read_runs(
-    runs: Any,
-    dataset: Documents | None,
-    schema: Any = None,
-    metrics: Mapping[str, Any] | None = None,
-    accepted: Any = None,
-    gold: Any = None,
-) -> Plan:
-    """Read the user's runs, and check all of them before any work is done."""
-    frame, dataset = _as_frame(runs, dataset, "predicted")
-    if "raw_characters" in frame:  # of `extract`
-        frame = frame[[name for name in _OF_ANSWERS if name in frame]]
-    reader = _CellReader(dataset, schema, _golds(gold))
-    options = {"schema": reader.one, "gold": gold}
-    _check_columns(frame, dataset, {name for name, value in options.items() if value is not None})
-    absent = [None] * len(frame)
-    columns = [frame[name].tolist() if name in frame.columns else absent for name in _KNOWN]
-    rows = enumerate(zip(*columns, strict=True))
-    cells = tuple(reader.cell(f"row {number}", *row) for number, row in rows)
-    counts = Counter((cell.run, cell.document) for cell in cells)
-    twice = [pair for pair, count in counts.items() if count > 1]
-    if twice:
-        shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
-        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
-        raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
-    reader.check_ids()
-    schemas = {cell.schema_key: reader.schemas[cell.schema_key] for cell in cells}
-    if metrics is not None:
-        cells, schemas = _with_metrics(cells, schemas, metrics)
-    extras = frame[[name for name in frame.columns if name not in _KNOWN]]
-    documents = {*reader.known, *(cell.document for cell in cells)}
-    alternatives = Accepted.read(accepted).by_document(documents)
-    return Plan(cells, schemas, *_extra_columns(extras), dataset, alternatives)
-
-
-def frame_of_runs(runs: Any) -> pd.DataFrame:
-    """Return runs of any kind as a frame, without checking its columns."""
-    return _as_frame(runs, None, None)[0]
-
-
-def stacked_runs(runs: Any, what: str, text: str | None) -> pd.DataFrame:
+def frame_of_runs(runs: Any, text: str | None = None, what: str = "runs") -> pd.DataFrame:
     """Return runs of any kind, or a list of them, as one frame; `text` names the outputs."""
-    sources = runs if isinstance(runs, list | tuple) and runs else [runs]
     frames = []
-    for source in sources:
+    for source in runs if isinstance(runs, list | tuple) and runs else [runs]:
         frame = _read_folder(Path(source)) if isinstance(source, str | Path) else as_pandas(source)
         for name in ("outputs", "runs"):  # of `extract`, of a dataset
             if not isinstance(frame, pd.DataFrame):
@@ -201,26 +181,15 @@ def stacked_runs(runs: Any, what: str, text: str | None) -> pd.DataFrame:
         other = {"raw": "predicted", "predicted": "raw"}.get(text or "")
         has_other = other in frame and text not in frame
         frames.append(frame.rename(columns={other: text}) if has_other else frame)
-    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-
-
-def _as_frame(
-    runs: Any, dataset: Documents | None, text: str | None
-) -> tuple[pd.DataFrame, Documents | None]:
-    frame, problem = stacked_runs(runs, "runs", text), "runs is an empty DataFrame"
-    if "raw_characters" in frame:  # of `extract`
-        problem = "the run has no outputs"
-    if hasattr(runs, "gold") and not isinstance(as_pandas(runs), pd.DataFrame):
-        name, root = getattr(runs, "name", type(runs).__name__), getattr(runs, "root", None)
-        where = "" if root is None else f" in {str(root)!r}"
-        problem = (
-            f"dataset {name!r} has no runs: nothing laid out as runs/run/document.json{where}; "
-            "pass runs as a frame or folder, and this as dataset="
-        )
-        dataset = dataset if dataset is not None else runs
-    if not len(frame):
+    stacked = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    if what == "runs" and not len(stacked):
+        problem = "runs is an empty DataFrame"
+        if hasattr(runs, "gold") and not isinstance(as_pandas(runs), pd.DataFrame):
+            problem = f"dataset {getattr(runs, 'name', '')!r} has no runs in runs/run/document.json"
+        elif "raw_characters" in stacked:  # of `extract`
+            problem = "the run has no outputs"
         raise InputError(f"{problem}; expected one row per run and document")
-    return frame, dataset
+    return stacked
 
 
 def _read_folder(folder: Path) -> pd.DataFrame:
@@ -229,33 +198,28 @@ def _read_folder(folder: Path) -> pd.DataFrame:
         what = "a file" if folder.exists() else "nothing"
         raise InputError(f"runs: found {what} at {str(folder)!r}; expected a folder of runs")
     with reading(f"runs folder {str(folder)!r}"):
-        entries = {run: visible_entries(run) for run in list_folders(folder)}
-        own = list(list_files(folder, _SUFFIX))
-        if own and (not entries or any(path.name.endswith(_RECORDED) for path in own)):
-            entries, own = {folder.resolve(): visible_entries(folder)}, []
-    outputs = {run: _outputs_of(paths) for run, paths in entries.items()}
-    misplaced = own + [p for paths in outputs.values() for p in paths if not _is_output(p)]
-    empty = [run for run, paths in outputs.items() if not paths]
-    if misplaced or empty or not outputs:
+        runs = {run: _outputs_in(run) for run in list_folders(folder)}
+        own = _outputs_in(folder)
+    if own and (not runs or own[0].name.endswith(_RECORDED)):
+        runs, own = {folder.resolve(): own}, []
+    empty = [run for run, paths in runs.items() if not paths]
+    if own or empty or not runs:
         problem = f"no outputs in {str([*empty, folder][0])!r}"
-        if misplaced:
-            problem = f"{str(misplaced[0])!r} is no output"
-        raise InputError(f"runs: {problem}; {_LAYOUT}")
+        problem = f"{str(own[0])!r} is beside the folders of runs" if own else problem
+        layout = "expected the layout run/document.json, and no folder without outputs"
+        raise InputError(f"runs: {problem}; {layout}")
     rows = [
         (run.name, path.name.removesuffix(_SUFFIX).removesuffix(".pred"), path)
-        for run, paths in outputs.items()
+        for run, paths in runs.items()
         for path in paths
     ]
     return pd.DataFrame(rows, columns=list(_NEEDED), dtype=object)
 
 
-def _outputs_of(paths: list[Path]) -> list[Path]:
-    """Leave out what lies beside recorded outputs, such as reports of judges."""
+def _outputs_in(run: Path) -> list[Path]:
+    """List the JSON in a folder; beside recorded outputs are reports of judges."""
+    paths = [path for path in visible_entries(run) if path.name.endswith(_SUFFIX)]
     return [path for path in paths if path.name.endswith(_RECORDED)] or paths
-
-
-def _is_output(path: Path) -> bool:
-    return path.name.endswith(_SUFFIX)
 
 
 def recorded_outputs(folder: str | os.PathLike[str]) -> pd.DataFrame:
@@ -274,7 +238,7 @@ def recorded_outputs(folder: str | os.PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the folder holds no such output, or two for the same run and document.
+        The folder holds no such output, or two for the same run and document.
 
     Examples
     --------
@@ -299,19 +263,39 @@ def recorded_outputs(folder: str | os.PathLike[str]) -> pd.DataFrame:
     return frame
 
 
-def _golds(gold: Any) -> Mapping[str, Any]:
-    """Return gold by document, from a dict or the files of a folder."""
-    if gold is None or isinstance(gold, Mapping):
-        return gold or {}
-    if not isinstance(gold, str | Path):
-        kind = type(gold).__name__
-        raise InputError(f"gold is {kind}; expected a folder, or a dict from document to gold")
-    folder = Path(gold)
-    files = list_files(folder, _SUFFIX)
-    golds = {path.name.removesuffix(_SUFFIX).removesuffix(".gold"): path for path in files}
-    if not golds:
-        raise InputError(f"gold: no document.json or document.gold.json in folder {str(folder)!r}")
-    return golds
+# --- the plan of a batch --------------------------------------------------------------------------
+
+
+def read_runs(
+    runs: Any,
+    dataset: Documents | None,
+    schema: Any = None,
+    metrics: Mapping[str, Any] | None = None,
+    accepted: Any = None,
+    gold: Any = None,
+) -> Plan:
+    """Read the user's runs, and check all of them before any work is done."""
+    frame = frame_of_runs(runs, "predicted")
+    if dataset is None and hasattr(runs, "gold"):
+        dataset = None if isinstance(as_pandas(runs), pd.DataFrame) else runs
+    if "raw_characters" in frame:  # of `extract`
+        frame = frame[[name for name in _OF_ANSWERS if name in frame]]
+    options = {"schema": schema, "gold": gold}
+    _check_columns(frame, dataset, {name for name, value in options.items() if value is not None})
+    schemas, known = _Schemas(dataset), _known_documents(dataset)
+    cells = tuple(_cells(frame, known, schemas, schema, _golds(gold)))
+    counts = Counter((cell.run, cell.document) for cell in cells)
+    twice = [pair for pair, count in counts.items() if count > 1]
+    if twice:
+        shown = "; ".join(f"run {run!r}, document {doc!r}" for run, doc in twice[:_SHOWN])
+        more = f" and {len(twice) - _SHOWN} more" if len(twice) > _SHOWN else ""
+        raise InputError(f"runs has more than one row for {shown}{more}; expected one each")
+    parsed = {cell.schema_key: schemas.parsed[cell.schema_key] for cell in cells}
+    if metrics is not None:
+        cells, parsed = _with_metrics(cells, parsed, metrics)
+    extras = _extra_columns(frame[[name for name in frame.columns if name not in _KNOWN]])
+    documents = {*known, *(cell.document for cell in cells)}
+    return Plan(cells, parsed, *extras, dataset, Accepted.read(accepted).by_document(documents))
 
 
 def _check_columns(frame: pd.DataFrame, dataset: Documents | None, given: set[str]) -> None:
@@ -329,149 +313,32 @@ def _check_columns(frame: pd.DataFrame, dataset: Documents | None, given: set[st
         more = f"; or pass {' and '.join(options)}, or dataset=" if options else ""
         shown = fitted(", ".join(map(repr, names)), 200)
         raise InputError(f"runs has no column {', '.join(map(repr, absent))}{more}; found {shown}")
-    taken = [name for name in SUMMARIES.names if name in names and name not in _ALLOWED]
+    taken = [name for name in SUMMARIES.names[len(IDS) :] if name in names]
     if taken:
         raise InputError(
             f"runs has a column {taken[0]!r}, which the summary has too; rename or drop it"
         )
 
 
-# --- cells --------------------------------------------------------------------------------------
+def _golds(gold: Any) -> Mapping[str, Any]:
+    """Return gold by document, from a dict or the files of a folder."""
+    if gold is None or isinstance(gold, Mapping):
+        return gold or {}
+    if not isinstance(gold, str | Path):
+        kind = type(gold).__name__
+        raise InputError(f"gold is {kind}; expected a folder, or a dict from document to gold")
+    files = list_files(Path(gold), _SUFFIX)
+    golds = {path.name.removesuffix(_SUFFIX).removesuffix(".gold"): path for path in files}
+    if not golds:
+        raise InputError(f"gold: no document.json or document.gold.json in folder {str(gold)!r}")
+    return golds
 
 
-class _CellReader:
-    """Makes cells: schema, gold and domain of a row are in the row itself, else in the dataset.
-
-    ``schemas`` has the parsed schemas by a hash of their content. `given` replaces them: ``one``
-    all, ``by_id`` those of some ids. ``golds`` come before those of the dataset.
-    """
-
-    def __init__(self, dataset: Documents | None, given: Any, golds: Mapping[str, Any]) -> None:
-        self.dataset, self.golds = dataset, golds
-        self.known = _known_documents(dataset)
-        self.schemas: dict[str, Schema] = {}
-        self._schema_ids = {schema for _, schema, _ in self.known.values()}
-        is_by_id = isinstance(given, Mapping) and (
-            self._schema_ids.issuperset(given) or not is_schema(given)
-        )
-        if isinstance(given, str) and given not in self._schema_ids and given.endswith(_SUFFIX):
-            given = Path(given)
-        self.one: Any = None if is_by_id else given
-        self.by_id: Mapping[str, Any] = given if is_by_id else {}
-        if is_by_id and not given:
-            raise InputError("schema is empty; expected a schema, or a dict from id to schema")
-        self._labels: dict[Any, tuple[str, str]] = {}
-        self._keys: dict[str | None, str] = {}
-        self._sources: list[Any] = []  # keeps the ids of schemas unique
-
-    def cell(self, where: str, run: Any, document: Any, predicted: Any, *about: Any) -> Cell:
-        """Check a row; `about` is its domain, schema and gold."""
-        domain, schema, gold = (None if is_missing(value) else value for value in about)
-        run, document = _name(run, "run", where), _name(document, "document", where)
-        where = f"{where} (run {run!r}, document {document!r})"
-        of_dataset = self.known.get(document, (None, None, None))
-        domain = of_dataset[0] if domain is None else domain
-        schema = of_dataset[1] if schema is None else schema
-        schema = self.one if self.one is not None else schema
-        gold = self.golds.get(document) if gold is None else gold
-        if schema is None or (gold is None and document not in self.known):
-            problem = "schema or gold is missing; fill both cells or pass dataset="
-            if self.golds and gold is None:
-                problem = f"gold has no document {document!r}; {nearest(document, self.golds)}"
-            elif self.dataset is not None:
-                similar = nearest(document, self.known)
-                problem = f"the dataset has no document {document!r}; {similar}"
-            raise InputError(f"{where}: {problem}")
-        if domain is not None and not isinstance(domain, str):
-            raise InputError(f"{where}: domain is {domain!r}; expected a text")
-        label, key = self._schema(schema, where)
-        if label in self.by_id:
-            _, key = self._schema(self.by_id[label], f"schema[{label!r}]")
-        gold = of_dataset[2] if gold is None else _source(gold, "gold", where)
-        predicted = None if is_missing(predicted) else _source(predicted, "predicted", where)
-        return Cell(run, document, domain, label, key, gold, predicted)
-
-    def check_ids(self) -> None:
-        """Raise `InputError` if a schema replaces one that is not known."""
-        known = self._schema_ids | {label for label, _ in self._labels.values()}
-        for name in self.by_id:
-            if name not in known:
-                hint = nearest(name, known)
-                raise InputError(f"schema has the key {name!r}, which is no schema's id; {hint}")
-
-    def _schema(self, source: Any, where: str) -> tuple[str, str]:
-        """Return label and key of a schema, which is parsed once."""
-        is_id = isinstance(source, str) and source in self._schema_ids
-        identity = (is_id, type(source), source if isinstance(source, str | Path) else id(source))
-        if identity in self._labels:
-            return self._labels[identity]
-        self._sources.append(source)
-        what = f"schema {source!r}" if is_id else f"schema of {where}"
-        what = f"schema file {str(source)!r}" if isinstance(source, Path) else what
-        content = self.dataset.schema(source) if is_id and self.dataset is not None else source
-        key = self._key(content, what)
-        title = self.schemas[key].document.get("title")
-        label = title if isinstance(title, str) and title else key[:8]
-        if is_id:
-            label = source
-        elif isinstance(source, Path):
-            label = source.name.removesuffix(".json").removesuffix("-schema")
-        self._labels[identity] = label, key
-        return label, key
-
-    def _key(self, content: Any, what: str) -> str:
-        """Return the key of a schema; equal copies, one in each row of a file, are parsed once."""
-        content, text = (
-            read_document(content, "schema" if isinstance(content, Path) else what),
-            None,
-        )
-        with suppress(TypeError, ValueError, RecursionError):  # a parsed one, or parsing says why
-            text = json.dumps(content)
-        if text in self._keys:
-            return self._keys[text]
-        try:
-            schema = parse_schema(content)
-        except SchemaError as error:
-            raise type(error)(error.pointer, f"{error.problem} ({what})") from None
-        key = _key_of(schema)
-        self.schemas.setdefault(key, schema)
-        if text is not None:
-            self._keys[text] = key
-        return key
+#: Domain, schema and gold (a path, or None) of the documents of a dataset.
+_Known: TypeAlias = Mapping[str, tuple[str | None, str, Any]]
 
 
-def _key_of(schema: Schema) -> str:
-    written = json.dumps(dict(schema.document), default=str)
-    return hashlib.sha256(written.encode()).hexdigest()
-
-
-def _with_metrics(
-    cells: Sequence[Cell], schemas: Mapping[str, Schema], metrics: Mapping[str, Any]
-) -> tuple[tuple[Cell, ...], dict[str, Schema]]:
-    if not isinstance(metrics, Mapping):
-        raise InputError(f"metrics is {metrics!r}; expected a dict from field to metric")
-    labels = {cell.schema_key: cell.schema for cell in cells}
-    changed: dict[str, Schema] = {}
-    met: set[str] = set()
-    for key, schema in schemas.items():
-        own = {name: metric for name, metric in metrics.items() if schema.nodes_of(name)}
-        met |= own.keys()
-        try:
-            changed[key] = parse_schema(schema, metrics=own) if own else schema
-        except ConfigError as error:
-            problem = f"{error.problem} (schema {labels[key]!r})"
-            raise ConfigError(error.pointer, problem) from None
-    for name in metrics:
-        if name not in met:
-            known = {node.field or "$" for s in schemas.values() for node in s.nodes()}
-            raise InputError(f"metrics: no schema has the field {name!r}; {nearest(name, known)}")
-    keys = {key: _key_of(schema) for key, schema in changed.items()}
-    moved = tuple(cell._replace(schema_key=keys[cell.schema_key]) for cell in cells)
-    return moved, {keys[key]: schema for key, schema in changed.items()}
-
-
-def _known_documents(dataset: Documents | None) -> dict[str, tuple[str | None, str, Any]]:
-    """Return domain, schema and gold (a path, or None) of each document of a dataset."""
+def _known_documents(dataset: Documents | None) -> _Known:
     if dataset is None:
         return {}
     # `documents` may count the pages of PDFs, `listing` does not
@@ -483,13 +350,47 @@ def _known_documents(dataset: Documents | None) -> dict[str, tuple[str | None, s
             f"dataset is a {type(dataset).__name__}; expected .documents with columns document, "
             "domain and schema, .schema(id) and .gold(id), as load_dataset gives"
         )
-    absent = [None] * len(frame)
-    names = ("document", "domain", "schema", "gold_path")
-    columns = [frame[name].tolist() if name in frame.columns else absent for name in names]
+    columns = ("document", "domain", "schema", "gold_path")
     return {
         document: (None if is_missing(domain) else domain, schema, gold)
-        for document, domain, schema, gold in zip(*columns, strict=True)
+        for document, domain, schema, gold in _rows(frame, *columns)
     }
+
+
+def _rows(frame: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
+    absent = [None] * len(frame)
+    columns = (frame[name].tolist() if name in frame.columns else absent for name in names)
+    return zip(*columns, strict=True)
+
+
+def _cells(
+    frame: pd.DataFrame, known: _Known, schemas: _Schemas, one: Any, golds: Mapping[str, Any]
+) -> Iterator[Cell]:
+    """Read the rows: a schema that is given, the row's own cells, `golds`, then the dataset."""
+    if isinstance(one, str) and one.endswith(_SUFFIX):
+        one = Path(one)
+    for number, row in enumerate(_rows(frame, *_KNOWN)):
+        where = f"row {number}"
+        run, document = _name(row[0], "run", where), _name(row[1], "document", where)
+        predicted, domain, schema, gold = (None if is_missing(cell) else cell for cell in row[2:])
+        where = f"{where} (run {run!r}, document {document!r})"
+        of_dataset = known.get(document, (None, None, None))
+        domain = of_dataset[0] if domain is None else domain
+        schema = of_dataset[1] if schema is None else schema
+        schema = schema if one is None else one
+        gold = golds.get(document) if gold is None else gold
+        if schema is None or (gold is None and document not in known):
+            problem = "schema or gold is missing; fill both cells or pass dataset="
+            if golds and gold is None:
+                problem = f"gold has no document {document!r}; {nearest(document, golds)}"
+            elif known:
+                problem = f"the dataset has no document {document!r}; {nearest(document, known)}"
+            raise InputError(f"{where}: {problem}")
+        if domain is not None and not isinstance(domain, str):
+            raise InputError(f"{where}: domain is {domain!r}; expected a text")
+        gold = of_dataset[2] if gold is None else _source(gold, "gold", where)
+        predicted = None if predicted is None else _source(predicted, "predicted", where)
+        yield Cell(run, document, domain, *schemas.read(schema, where), gold, predicted)
 
 
 def _name(value: Any, what: str, where: str) -> str:
@@ -519,7 +420,103 @@ def _source(value: Any, name: str, where: str) -> Any:
     return value
 
 
-# --- the user's own columns ----------------------------------------------------------------------
+# --- schemas --------------------------------------------------------------------------------------
+
+
+class _Schemas:
+    """The schemas of a batch, each parsed once; ``parsed`` has them by a hash of their content."""
+
+    def __init__(self, dataset: Documents | None) -> None:
+        self._dataset = dataset
+        self._ids = {schema for _, schema, _ in _known_documents(dataset).values()}
+        self._read: dict[Any, tuple[str, str]] = {}
+        self._keys: dict[str | None, str] = {}  # by JSON: each row of a file may have a copy
+        self._sources: list[Any] = []  # keeps the ids of objects unique
+        self.parsed: dict[str, Schema] = {}
+
+    def read(self, source: Any, where: str) -> tuple[str, str]:
+        """Return the label and the key of a schema."""
+        identity = source if isinstance(source, str | Path) else id(source)
+        if identity not in self._read:
+            self._sources.append(source)
+            self._read[identity] = self._label_and_key(source, where)
+        return self._read[identity]
+
+    def _label_and_key(self, source: Any, where: str) -> tuple[str, str]:
+        if isinstance(source, str) and source in self._ids and self._dataset is not None:
+            return source, self._key(self._dataset.schema(source), f"schema {source!r}")
+        if isinstance(source, Path):
+            label = source.name.removesuffix(_SUFFIX).removesuffix("-schema")
+            content = read_document(source, "schema")
+            return label, self._key(content, f"schema file {str(source)!r}")
+        what = f"schema of {where}"
+        key = self._key(read_document(source, what), what)
+        title = self.parsed[key].document.get("title")
+        return title if isinstance(title, str) and title else key[:8], key
+
+    def _key(self, content: Any, what: str) -> str:
+        text = None
+        with suppress(TypeError, ValueError, RecursionError):  # a parsed one, or parsing says why
+            text = json.dumps(content)
+        if text in self._keys:
+            return self._keys[text]
+        try:
+            schema = parse_schema(content)
+        except SchemaError as error:
+            raise type(error)(error.pointer, f"{error.problem} ({what})") from None
+        key = _key_of(schema)
+        self.parsed.setdefault(key, schema)
+        if text is not None:
+            self._keys[text] = key
+        return key
+
+
+def _key_of(schema: Schema) -> str:
+    written = json.dumps(dict(schema.document), default=str)
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+def _with_metrics(
+    cells: Sequence[Cell], schemas: Mapping[str, Schema], metrics: Mapping[str, Any]
+) -> tuple[tuple[Cell, ...], dict[str, Schema]]:
+    if not isinstance(metrics, Mapping):
+        raise InputError(f"metrics is {metrics!r}; expected a dict from field to metric")
+    labels = {cell.schema_key: cell.schema for cell in cells}
+    changed: dict[str, Schema] = {}
+    met: set[str] = set()
+    for key, schema in schemas.items():
+        own = {name: metric for name, metric in metrics.items() if schema.nodes_of(name)}
+        met |= own.keys()
+        try:
+            changed[key] = parse_schema(schema, metrics=own) if own else schema
+        except ConfigError as error:
+            problem = f"{error.problem} (schema {labels[key]!r})"
+            raise ConfigError(error.pointer, problem) from None
+    if unmet := [name for name in metrics if name not in met]:
+        known = {node.field or "$" for schema in schemas.values() for node in schema.nodes()}
+        hint = nearest(unmet[0], known)
+        raise InputError(f"metrics: no schema has the field {unmet[0]!r}; {hint}")
+    keys = {key: _key_of(schema) for key, schema in changed.items()}
+    moved = tuple(cell._replace(schema_key=keys[cell.schema_key]) for cell in cells)
+    return moved, {keys[key]: schema for key, schema in changed.items()}
+
+
+# --- values as text, and the user's own columns ---------------------------------------------------
+
+#: Writes values, of which none is looked at for circles: they end in a RecursionError.
+_VALUES = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+#: Levels that are written of a value that is nested too deep for JSON.
+_MOST_LEVELS = 100
+
+
+def value_to_text(value: Any) -> str | None:
+    """Write a value as JSON text."""
+    if value is None:
+        return None
+    try:
+        return _VALUES.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return _VALUES.encode(document_json(value, _MOST_LEVELS))
 
 
 def own_columns(pairs: Iterable[Sequence[str]]) -> tuple[Column, ...]:
@@ -529,38 +526,31 @@ def own_columns(pairs: Iterable[Sequence[str]]) -> tuple[Column, ...]:
     )
 
 
-def _extra_columns(
-    frame: pd.DataFrame,
-) -> tuple[tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
+#: The dtypes of own columns; all others are texts.
+_DTYPES = {
+    **dict.fromkeys(("integer", "integer-na"), "Int64"),
+    **dict.fromkeys(("floating", "mixed-integer-float"), "Float64"),
+    **dict.fromkeys(("mixed", "mixed-integer"), "object"),
+    "boolean": "boolean",
+}
+
+
+def _extra_columns(frame: pd.DataFrame) -> tuple[tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
     """Return the declarations and the rows of extra columns, as types that every format keeps."""
-    dtypes = {name: _dtype(series) for name, series in frame.items()}
-    cells = [_cells(frame[name], dtype) for name, dtype in dtypes.items()]
-    rows = zip(*cells, strict=True) if cells else iter([()] * len(frame))
-    return own_columns((str(name), dtype) for name, dtype in dtypes.items()), tuple(rows)
-
-
-def _dtype(series: pd.Series[Any]) -> str:
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return _dtype(series.dtype.categories.to_series())
-    for name, is_kind in (
-        ("boolean", types.is_bool_dtype),
-        ("Int64", types.is_integer_dtype),
-        ("Float64", types.is_float_dtype),
-    ):
-        if is_kind(series.dtype):
-            return name
-    is_text = all(isinstance(v, str) or is_missing(v) for v in series.tolist())
-    return "object" if types.is_object_dtype(series.dtype) and not is_text else "string"
-
-
-def _cells(series: pd.Series[Any], dtype: str) -> Sequence[Any]:
-    cells = [None if is_missing(value) else value for value in series.tolist()]
-    if dtype == "object":
-        texts = map(value_to_text, cells)
-        return [None if text is None else json.loads(text) for text in texts]
-    if dtype == "string":
-        return [None if cell is None else str(cell) for cell in cells]
-    return cells
+    dtypes, columns = {}, []
+    for name, series in frame.items():
+        values: Any = series
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            values = series.dtype.categories
+        dtypes[str(name)] = dtype = _DTYPES.get(types.infer_dtype(values, skipna=True), "string")
+        cells = [None if is_missing(cell) else cell for cell in series.tolist()]
+        if dtype == "object":
+            cells = [json.loads(value_to_text(cell) or "null") for cell in cells]
+        elif dtype == "string":
+            cells = [None if cell is None else str(cell) for cell in cells]
+        columns.append(cells)
+    rows = zip(*columns, strict=True) if columns else iter([()] * len(frame))
+    return own_columns(dtypes.items()), tuple(rows)
 
 
 # --- outputs ------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from extractbench_nb.core.schema import Schema, Validation, parse_schema
 from extractbench_nb.core.values import json_type, read_document
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs.dataset import DatasetLike, documents_of
-from extractbench_nb.runs.inputs import read_bytes, stacked_runs
+from extractbench_nb.runs.inputs import frame_of_runs, read_bytes
 from extractbench_nb.support.model_json import fault_of, read_cut_off, repaired, unwrapped
 from extractbench_nb.support.pandas_helpers import refuse_missing
 
@@ -51,24 +51,16 @@ class ParsedOutput:
     value : object
         The parsed JSON; None if the text does not parse (or is ``null``, see `parses`).
     failure : str
-        One of `FAILURES`; ``none`` for a valid output.
-    message : str or None
-        Description of the failure.
+        One of `FAILURES`; ``none`` for a valid output. ``message`` describes it.
     line, column, offset : int or None
         Position of the failure in the text as received: line and column from 1, offset in
-        characters from 0.
-    excerpt : str or None
-        The text around that position.
-    parses : bool
-        Whether a strict parser reads the text without byte-order mark and code fence.
-    conforms : bool or None
-        Whether the value fits the schema, except for violations that gold has at the same place of
-        the schema; None without a schema or a value.
-    parses_strictly : bool
-        Whether Python's ``json`` parses the text as received. It reads NaN and Infinity, and takes
-        the last value of a repeated key.
-    conforms_strictly : bool or None
-        Whether the value fits the schema without exception.
+        characters from 0. ``excerpt`` is the text around it.
+    parses, conforms : bool or None
+        Whether the text parses without byte-order mark and code fence; whether the value fits the
+        schema, except for violations that gold has at the same place of the schema.
+    parses_strictly, conforms_strictly : bool or None
+        Whether Python's ``json`` parses the text as received, and the value fits the schema without
+        exception. Both ``conforms`` are None without a schema or a value.
     wrapper : str
         What was removed before parsing: ``""``, ``bom``, ``fence`` or both.
     """
@@ -104,20 +96,18 @@ def parse_output(
     Parameters
     ----------
     raw : str, bytes or None
-        The text exactly as received; None if there was none.
+        The text exactly as received; None if there was none. No text raises an error.
     meta : mapping, optional
-        Details of the call: ``finish_reason``, and ``error`` with its ``reason`` if the call
-        failed.
-    schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter, optional
-        The schema that the value must fit.
+        Details of the call: ``finish_reason``, and ``error`` with its ``reason`` if it failed.
+    schema : schema, optional
+        The schema that the value must fit, in a form that `evaluate` takes.
     gold : object, optional
-        The gold document. A violation of the schema is ignored if gold violates the same place of
-        the schema.
+        The gold document: violations that it has at the same place of the schema are ignored.
 
     Returns
     -------
     ParsedOutput
-        The value, or the failure with its position. No text in `raw` raises an error.
+        The value, or the failure with its position.
 
     Raises
     ------
@@ -247,16 +237,8 @@ class Conformance:
 class Repaired:
     """An output after repair; made by `repair_output`.
 
-    Attributes
-    ----------
-    value : object
-        The JSON value; None if there is none.
-    text : str or None
-        The repaired JSON; None if there is none.
-    parsed : ParsedOutput
-        The result of strict parsing.
-    note : str or None
-        Why the output could not be repaired.
+    ``value`` and ``text`` are the repaired JSON, None if there is none; ``parsed`` is the result of
+    strict parsing, and ``note`` says why the output could not be repaired.
     """
 
     value: Any
@@ -276,7 +258,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     Parameters
     ----------
     raw : str, bytes or None
-        The text as received.
+        The text as received. No text raises an error.
     seconds : float, optional
         Time limit for the repair of a text of more than 10,000 characters.
 
@@ -285,13 +267,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     Repaired
         Text that parses strictly is returned as it is. Text that was cut off is read up to the cut.
         Otherwise `json_repair` closes open brackets, removes trailing commas and prose, and adds
-        quotes. Text without an object or array has no value. No text in `raw` raises an error.
-
-    Notes
-    -----
-    A repaired value is a guess: for a truncated output it holds the values before the cut, and the
-    last one may be incomplete. Scores of repaired outputs are hypothetical, not results of the
-    model.
+        quotes. A repaired value is a guess, and its score is not a result of the model.
 
     Examples
     --------
@@ -415,7 +391,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
 
 def frame_of_outputs(outputs: Any) -> pd.DataFrame:
     """Return outputs of any kind as one frame, one row per attempt, with the texts in ``raw``."""
-    frame = stacked_runs(outputs, "outputs", "raw")
+    frame = frame_of_runs(outputs, "raw", "outputs")
     refuse_missing(frame, _NEEDED, "outputs")
     if "raw" not in frame.columns:
         raise InputError(f"outputs has no column 'raw'; it has {', '.join(map(str, frame))}")

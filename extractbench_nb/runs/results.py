@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -16,144 +16,185 @@ from extractbench_nb.core import (
     RULES,
     Evaluation,
     Inputs,
+    Rule,
     evaluate,
     find_causes,
     mismatch_frame,
     read_predicted,
 )
-from extractbench_nb.core.frames import Column, DescribedFrames, ShownFrame, scores_of
+from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec, ShownFrame, scores_of
 from extractbench_nb.core.values import private_copy, read_document
 from extractbench_nb.errors import InputError, nearest, needs
-from extractbench_nb.runs.inputs import Cell, Plan
-from extractbench_nb.runs.rows import (
-    BATCH_RULES,
-    BY_RUN,
+from extractbench_nb.runs.inputs import IDS, SUMMARY, Cell, Plan, read_output
+from extractbench_nb.runs.storage import (
+    DESCRIPTION,
     FRAMES,
-    MISMATCHES,
-    MISSING_PAIRS,
-    UNITS,
+    NAMES,
+    SETTINGS,
+    MemoryStorage,
+    check_folder,
+    led_by_ids,
+    read_description,
+    remove_description,
     summary_spec,
     to_frame,
+    write_files,
 )
-from extractbench_nb.runs.storage import (
-    DATABASE,
-    DESCRIPTION,
-    DIGEST,
-    FORMAT,
-    MemoryStorage,
-    refuse_foreign,
-)
-from extractbench_nb.runs.workers import CheckedRules, check_batch
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.files import make_folder, reading, refuse_irregular, replacing
+from extractbench_nb.support.files import (
+    make_folder,
+    reading,
+    refuse_irregular,
+    replacing,
+)
 from extractbench_nb.support.pandas_helpers import own_copy
 from extractbench_nb.support.wording import dollars, one_line, plural, ratio_text
 
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
+BATCH_RULES = led_by_ids("rules")
+MISMATCHES = led_by_ids("mismatches")
+MISSING_PAIRS = FrameSpec("missing", "one row per output that other runs have", IDS)
+#: Entries of the summary that are averaged over documents; the others are added up.
+UNITS = SUMMARY.measures
+
+
+def _over_documents(how: str, *, units: bool) -> tuple[Column, ...]:
+    columns = (column for column in SUMMARY.columns if (column.name in UNITS) is units)
+    return tuple(replace(c, meaning=f"{how} over documents: {c.meaning}") for c in columns)
+
+
+_POOLED = "passed / evaluated, all documents together; missing where nothing is evaluated"
+BY_RUN = FrameSpec(
+    "by_run",
+    "one row per run",
+    (
+        Column("run", "string", "name of the run"),
+        Column("documents", "int64", "outputs of the run, invalid ones included", "1 and up"),
+        Column("invalid", "int64", "outputs that are not JSON, empty or absent", "0 and up"),
+        Column("missing", "int64", "documents that only other runs have", "0 and up"),
+        *_over_documents("mean", units=True),
+        Column("pooled_pass_rate", "Float64", _POOLED, "0 to 1", True),
+        *_over_documents("sum", units=False),
+    ),
+)
+
+
+# --- results in a folder --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class FolderSource:
     """The results in a folder, read from its files when they are asked for.
 
-    ``digest`` is the digest stored in the files when they were loaded; None if they have none.
+    ``digest`` is the one of the batch that was loaded: files of another one are refused.
     """
 
     folder: Path
-    extras: tuple[Column, ...]
-    digest: str | None
+    extras: Sequence[Sequence[str]]
+    digest: str
 
     def frame(self, name: str) -> pd.DataFrame:
         """Read a frame from its Parquet file."""
-        pa = needs("pyarrow", "batch")
-        pq = needs("pyarrow.parquet", "batch")
-
+        pa, pq = needs("pyarrow", "batch"), needs("pyarrow.parquet", "batch")
         path = self.folder / f"{name}.parquet"
-        specs = {**FRAMES, "summary": summary_spec(self.extras), BATCH_RULES.name: BATCH_RULES}
-        spec = specs[name]
+        spec = summary_spec(self.extras) if name == "summary" else FRAMES[name]
+        self._refuse_other()
         try:
             refuse_irregular(path, "frame")
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                self._refuse_other(path, _parquet_digest(file.metadata))
                 table = file.read()
             table.validate(full=True)
-            return to_frame(table, spec)
+            frame = to_frame(table, spec)
         except InputError:
             raise
         except (OSError, pa.ArrowException, ValueError, LookupError, TypeError) as error:
             raise InputError(f"{str(path)!r} cannot be read: {error}") from error
+        self._refuse_other()
+        return frame
 
-    def save(self, folder: Path, rules: CheckedRules | None) -> None:
-        """Copy the files, unless another batch has replaced them since they were loaded."""
-        description = read_description(self.folder)
-        self._refuse_other(self.folder / DESCRIPTION, description.get("digest"))
-        kept = [*FRAMES, *([BATCH_RULES.name] if BATCH_RULES.name in description else [])]
-        refuse_foreign(folder)
+    def save(self, folder: Path) -> None:
+        """Copy the files."""
+        self._refuse_other()
+        check_folder(folder, "folder")
         make_folder(folder)
         with ExitStack() as stack:
-            for name in (DESCRIPTION, *(f"{frame}.parquet" for frame in kept)):
+            for name in NAMES:
                 source, target = self.folder / name, stack.enter_context(replacing(folder / name))
-                with reading(repr(str(source))):
+                with reading(f"frame file {str(source)!r}", source):
                     shutil.copyfile(source, target)
-                self._refuse_other(source, _digest_of(target, source))
+            self._refuse_other()
+            remove_description(folder)
 
-    def _refuse_other(self, path: Path, digest: str | None) -> None:
-        if digest == self.digest:
-            return
-        folder = str(self.folder)
-        if path.name != DESCRIPTION and read_description(self.folder).get("digest") == self.digest:
+    def _refuse_other(self) -> None:
+        """Raise `InputError` if another batch is in the folder; without a description, too."""
+        if read_description(self.folder).get("digest") != self.digest:
+            folder = str(self.folder)
             raise InputError(
-                f"{str(path)!r} does not belong to the batch that {DESCRIPTION} describes: the "
-                "files were being replaced and the writing was interrupted; call "
-                f"evaluate_runs(..., resume={folder!r})"
+                f"{folder!r} has been rewritten since it was loaded; load it again: "
+                f"load_evaluations({folder!r})"
             )
-        raise InputError(
-            f"{folder!r} has been rewritten since it was loaded; load it again: "
-            f"load_evaluations({folder!r})"
-        )
 
 
-def _digest_of(copy: Path, source: Path) -> str | None:
-    pa = needs("pyarrow", "batch")
-    pq = needs("pyarrow.parquet", "batch")
+def load_evaluations(folder: str | Path) -> Evaluations:
+    """Read the results that `evaluate_runs` or `Evaluations.save` wrote to a folder.
 
-    if source.name == DESCRIPTION:
-        return _parsed(copy).get("digest")
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        With ``batch.json`` and the Parquet files.
+
+    Returns
+    -------
+    Evaluations
+        Frames are read on first use, which raises `InputError` if the folder has been rewritten
+        since. An output cannot be evaluated again, because the inputs are not in the folder.
+
+    Raises
+    ------
+    InputError
+        There is no such folder, no finished batch in it, or one of another format.
+    """
+    path = Path(folder)
+    needs("pyarrow.parquet", "batch")
+    about = read_description(path)
     try:
-        return _parquet_digest(pq.read_metadata(copy))
-    except pa.ArrowException as error:
-        raise InputError(f"{str(source)!r} cannot be read: {error}") from error
+        summary_spec(about["extras"])
+        source = FolderSource(path, about["extras"], about["digest"])
+        return Evaluations(source, {**meta_of(about), "folder": str(path)})
+    except (LookupError, TypeError, ValueError) as error:
+        problem = f"{str(path / DESCRIPTION)!r} does not describe a batch"
+        raise InputError(f"{problem}: {type(error).__name__}: {error}") from error
 
 
-def _parquet_digest(metadata: pq.FileMetaData) -> str | None:
-    digest = (metadata.metadata or {}).get(DIGEST)
-    return None if digest is None else digest.decode()
+def meta_of(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``Evaluations.meta`` takes from the description of a batch."""
+    names = ("judge", "alignment", "extractbench_nb", "outputs", "runs", "documents", "accepted")
+    entries = {name: description[name] for name in names}
+    settings = {name: description.get(name) for name in SETTINGS}
+    settings["accepted"] = description["alternatives"]
+    inputs = {"schemas": description.get("schemas", {}), "settings": settings}
+    return {"profile": description["profile"]["name"], **entries, **inputs}
 
 
-def read_description(folder: Path) -> dict[str, Any]:
-    """Read ``batch.json``, and check that this package can read the files beside it."""
-    path, name = folder / DESCRIPTION, str(folder)
-    if not folder.is_dir():
-        file = f"{name!r} is a file, not a folder"
-        raise InputError(file if folder.exists() else f"no folder {name!r}")
-    if not path.is_file():
-        hint = f"; its batch is not finished: evaluate_runs(..., resume={name!r})"
-        begun = (folder / DATABASE).exists()
-        raise InputError(f"no {DESCRIPTION} in {name!r}{hint if begun else ''}")
-    return _parsed(path)
+def _outcomes(plan: Plan, rules: Sequence[Rule]) -> Iterator[tuple[Any, ...]]:
+    """Run rules over gold and outputs, in this process; the runs share gold."""
+    of_golds: dict[Any, list[tuple[Rule, Any]]] = {}
+    for cell in plan.cells:
+        gold = cell.document if cell.gold is None else cell.gold
+        key = gold if isinstance(gold, str | Path) else id(gold), cell.schema, cell.schema_key
+        if key not in of_golds:
+            names = plan.schemas[cell.schema_key].names(cell.schema)
+            wanted = [made for made in rules if made.is_for(names)]
+            value = read_document(plan.gold(cell), "gold") if wanted else None
+            of_golds[key] = [(made, made.check(value)) for made in wanted]
+        if of_golds[key]:
+            output = read_output(cell.predicted)
+            value, problem = read_predicted(output.source)
+            is_read = output.message is None and problem is None
+            for made, of_gold in of_golds[key]:
+                yield (*cell.ids, *made.row(of_gold, made.check(value) if is_read else None))
 
 
-def _parsed(path: Path) -> dict[str, Any]:
-    description = read_document(path, "batch")
-    found = description.get("format") if isinstance(description, dict) else description
-    if not isinstance(description, dict) or found != FORMAT:
-        raise InputError(
-            f"{str(path)!r} has format {found!r}, this version reads {FORMAT}; "
-            "evaluate the outputs again"
-        )
-    return description
-
+# --- the results ----------------------------------------------------------------------------------
 
 _MOST_RUNS = 20
 #: The cause of the scores is not looked up in the fields of larger batches.
@@ -204,9 +245,8 @@ class Evaluations(TextCard, DescribedFrames):
     _options: Mapping[str, Any] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the results, without the inputs; rules are checked before."""
-        kept = {"_source": self._source, "_meta": self._meta, "_plan": None, "_options": {}}
-        return kept | {"_checked": (None, self._rules())}
+        """Pickle the results, without the inputs."""
+        return {"_source": self._source, "_meta": self._meta, "_plan": None, "_options": {}}
 
     @property
     def fields(self) -> pd.DataFrame:
@@ -252,38 +292,21 @@ class Evaluations(TextCard, DescribedFrames):
     def rules(self) -> pd.DataFrame:
         """One row per run, document and rule that applies to its schema, see `rule`.
 
-        The registered rules are run in this process on first use, and again after a rule was added,
-        removed or redefined. Loaded results have the outcomes that were stored with them.
-
-        Raises
-        ------
-        InputError
-            The results were loaded or unpickled, rules are registered, and no outcomes are stored.
+        The registered rules are run in this process on first use, and again after a change. That is
+        an `InputError` if the results were loaded or unpickled.
         """
-        checked = self._rules()
-        if checked is not None:
-            return checked.frame()
-        if isinstance(self._source, FolderSource) and BATCH_RULES.name in read_description(
-            self._source.folder
-        ):
-            return self._frame(BATCH_RULES.name)
-        if RULES and self._plan is None:
+        rules = tuple(RULES.values())
+        if rules and self._plan is None:
             raise InputError(
-                "the results were stored without rules and their inputs are not available; call "
+                "the inputs of loaded or unpickled results are not available; call "
                 "evaluate_runs(..., resume=folder), which evaluates nothing again, or "
                 "gold.check_rules(outputs, dataset)"
             )
-        return BATCH_RULES.build()
-
-    def _rules(self) -> CheckedRules | None:
-        """Return the outcomes of the rules that are registered now; None without inputs."""
-        registered = tuple(RULES.values())
-        kept: tuple[Any, CheckedRules | None] = self.__dict__.get("_checked", (None, None))
-        if self._plan is None or kept[0] == registered:
-            return kept[1]
-        found = check_batch(self._plan)
-        self.__dict__["_checked"] = registered, found
-        return found
+        kept: tuple[Any, pd.DataFrame] | None = self.__dict__.get("_checked")
+        if kept is None or kept[0] != rules:
+            rows = _outcomes(self._plan, rules) if rules and self._plan is not None else ()
+            kept = self.__dict__["_checked"] = rules, BATCH_RULES.from_rows(rows)
+        return ShownFrame(own_copy(kept[1]))
 
     @property
     def by_run(self) -> pd.DataFrame:
@@ -337,13 +360,12 @@ class Evaluations(TextCard, DescribedFrames):
         Returns
         -------
         Evaluation
-            The same as `evaluate` returns, with warnings and inputs; ``meta`` also has ``run``,
-            ``document`` and ``schema``.
+            As `evaluate` returns it; ``meta`` has ``run``, ``document`` and ``schema``, too.
 
         Raises
         ------
         InputError
-            No such output, or its inputs are not available: the results were loaded or unpickled.
+            No such output, or the results were loaded or unpickled and have no inputs.
         """
         plan, cell = self._cell(run, document)
         if cell.predicted is None:
@@ -365,12 +387,12 @@ class Evaluations(TextCard, DescribedFrames):
         -------
         Inputs
             The parsed schema, gold, the predicted value (the text if it does not parse, None if
-            there is none), and the parser's message if it does not parse.
+            there is none), and the parser's message.
 
         Raises
         ------
         InputError
-            No such output, its inputs are not available (see `evaluation`), or gold cannot be read.
+            As `evaluation`, or gold cannot be read.
         """
         plan, cell = self._cell(run, document)
         gold = private_copy(read_document(plan.gold(cell), "gold"), "gold")
@@ -411,13 +433,18 @@ class Evaluations(TextCard, DescribedFrames):
         Raises
         ------
         InputError
-            The folder holds a batch that can be resumed, or files of the same names that `save`
-            did not write; or the results were loaded from files that have been rewritten since.
+            The folder holds a batch that can be resumed, or files that `save` did not write.
         OutputError
             A file cannot be written.
         """
-        self._source.save(Path(folder), self._rules())
-        return Path(folder)
+        path = Path(folder)
+        if isinstance(self._source, FolderSource):
+            self._source.save(path)
+        else:
+            check_folder(path, "folder")
+            description = self._source.description
+            write_files(make_folder(path), self._source.results(), description)
+        return path
 
     def _frame(self, name: str) -> pd.DataFrame:
         """Return a copy of a frame; it is built on first use and cached."""

@@ -1,91 +1,324 @@
-"""Storage of a batch: its settings, finished outputs in memory or on disk, and its files."""
+"""A batch and its files: finished outputs, part by part, and the frames of all as Parquet.
+
+A folder of a batch::
+
+    parts/settings.json      what must be equal when the batch is resumed
+    parts/00000001.json.gz   the finished outputs of one chunk (.damaged: not readable)
+    parts/.lock              locked by the process that evaluates
+    fields.parquet, ...      the frames, written at the end in the order of the batch
+    batch.json               what the batch was, written last
+
+A part is renamed into place when it is complete, and gzip checks its content. So a part is whole,
+or its outputs are evaluated again. Values are JSON text everywhere: in memory, parts and frames.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
-from collections import Counter
+import warnings
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
-from itertools import zip_longest
+from functools import lru_cache
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
 import pandas as pd
+from pandas.api.types import pandas_dtype
 
 from extractbench_nb._version import __version__
-from extractbench_nb.core import Evaluation
+from extractbench_nb.core import Aligner, Evaluation, Metric, Profile
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values import read_document
-from extractbench_nb.errors import InputError, OutputError, needs
-from extractbench_nb.runs.inputs import Cell, Plan
-from extractbench_nb.runs.rows import (
-    BATCH_RULES,
-    ESCAPING,
-    FRAMES,
-    PARTS,
+from extractbench_nb.core.text import Judge
+from extractbench_nb.errors import ExtractBenchError, InputError, OutputError, needs
+from extractbench_nb.runs.inputs import (
+    IDS,
+    SUMMARIES,
+    Cell,
     Ids,
-    arrow_schema,
-    escape,
-    joined_columns,
-    packed_part,
-    part_columns,
-    part_frame,
-    record_batch,
-    summary_spec,
-    to_columns,
-    unescape,
+    Plan,
+    own_columns,
     value_to_text,
 )
-from extractbench_nb.runs.workers import (
-    CheckedRules,
-    Context,
-    Finished,
-    custom_metrics,
-    packed_parts,
-)
 from extractbench_nb.support.files import (
+    locked,
     make_folder,
+    read_own_file,
+    read_own_json,
     reading,
-    refuse_irregular,
     replacing,
     source_hash,
 )
 from extractbench_nb.support.wording import cut
 
 if TYPE_CHECKING:
-    import pyarrow.parquet as pq
+    import pyarrow as pa
+
+# --- columns ----------------------------------------------------------------------------------
+
+#: The frames of one evaluation that have many rows.
+PARTS: Final = {
+    name: Evaluation.spec(name) for name in ("fields", "arrays", "matches", "judge_calls")
+}
+
+
+def led_by_ids(name: str) -> FrameSpec:
+    """Return the columns of a frame of `Evaluation` in a batch."""
+    spec = Evaluation.spec(name)
+    return FrameSpec(spec.name, f"{spec.grain}, in each run and document", (*IDS, *spec.columns))
+
+
+FRAMES: Final = {**{name: led_by_ids(name) for name in PARTS}, "summary": SUMMARIES}
+
+
+def summary_spec(extras: Iterable[Sequence[str]]) -> FrameSpec:
+    """Return the columns of ``summary``, the user's own last."""
+    return FrameSpec("summary", SUMMARIES.grain, (*SUMMARIES.columns, *own_columns(extras)))
+
+
+# --- finished outputs in memory -----------------------------------------------------------------
+
+#: The cells of rows by column; values are JSON text.
+Columns = Sequence[Sequence[Any]]
+
+
+class Finished(NamedTuple):
+    """One evaluated output: its entries of the summary, and the cells of each part.
+
+    ``settled`` is False if a metric gave no verdict; the output is evaluated again on resuming.
+    """
+
+    position: int
+    summary: tuple[Any, ...]
+    parts: dict[str, Columns]
+    settled: bool
+
+
+class Result(NamedTuple):
+    """One output as it is written: ids, the user's own cells, its summary, its parts as JSON."""
+
+    ids: Ids
+    extras: tuple[Any, ...]
+    summary: Sequence[Any]
+    parts: Sequence[bytes]
+
+
+def to_columns(spec: FrameSpec, rows: Sequence[Sequence[Any]]) -> Columns:
+    """Return the cells of rows by column."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(spec.columns)
+    return [
+        [value_to_text(cell) for cell in cells] if column.dtype == "object" else cells
+        for column, cells in zip(spec.columns, columns, strict=True)
+    ]
+
+
+class MemoryStorage:
+    """Keeps finished outputs in memory, and builds each frame once from all of them."""
+
+    def __init__(self, plan: Plan, description: Mapping[str, Any]) -> None:
+        self._ids = [cell.ids for cell in plan.cells]
+        self._extra_rows, self.description = plan.extra_rows, description
+        self._finished: dict[int, Finished] = {}
+
+    def has(self, position: int) -> bool:
+        """Say whether the output at a position of the batch is finished."""
+        return position in self._finished
+
+    def keep(self, finished: Iterable[Finished]) -> None:
+        """Keep the outputs of one chunk."""
+        self._finished |= {item.position: item for item in finished}
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Build a frame."""
+        outputs = [self._finished[position] for position in range(len(self._ids))]
+        if name == "summary":
+            rows = zip(self._ids, outputs, self._extra_rows, strict=True)
+            spec = summary_spec(self.description["extras"])
+            return spec.from_rows((*ids, *item.summary, *extras) for ids, item, extras in rows)
+        counts = [len(item.parts[name][0]) for item in outputs]
+        leading = np.array([*self._ids, (None,) * len(IDS)], dtype=object)[:-1]  # 1 is no scalar
+        cells_of: list[Any] = [np.repeat(leading[:, n], counts) for n in range(len(IDS))]
+        for number, column in enumerate(PARTS[name].columns):
+            cells = list(chain.from_iterable(item.parts[name][number] for item in outputs))
+            cells_of.append(_restored(column, cells))
+        arrays = zip(FRAMES[name].columns, cells_of, strict=True)
+        return pd.DataFrame({c.name: _array(c, cells) for c, cells in arrays}, copy=False)
+
+    def results(self) -> Iterator[Result]:
+        """Yield all results in order."""
+        for position, (ids, extras) in enumerate(zip(self._ids, self._extra_rows, strict=True)):
+            item = self._finished[position]
+            yield Result(ids, extras, item.summary, _packed(item))
+
+
+def _packed(item: Finished) -> list[bytes]:
+    return [json.dumps(item.parts[name]).encode() for name in PARTS]
+
+
+# --- finished outputs on disk -----------------------------------------------------------------
+
+PARTS_FOLDER, _SETTINGS_FILE = "parts", "settings.json"
+_PART_NAMES = "[0-9]" * 8 + ".json.gz"
+_LINES = 1 + len(PARTS)  # of an output in a part
+#: Instead of the fingerprint of an output without all verdicts: it is evaluated again.
+_OPEN = ""
+#: Largest size of a part in memory, however small its file is.
+_MOST_BYTES = 2**31
+
+
+class FolderStorage:
+    """Keeps finished outputs in parts; in memory are only their places and fingerprints."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self._folder, self._plan = folder, plan
+        self._places: dict[tuple[str, str], tuple[str, Path, int]] = {}
+        self._fingerprints: dict[int, str] = {}
+        self._gold_hashes: dict[Path, bytes] = {}
+        self._lines_of = lru_cache(maxsize=4)(_read_part)
+        paths = sorted(folder.glob(_PART_NAMES))
+        self._last = int(paths[-1].name.split(".")[0]) if paths else 0
+        for path in paths:
+            try:
+                headers = [json.loads(line) for line in self._lines_of(path)[::_LINES]]
+                places = {
+                    (run, document): (fingerprint, path, number)
+                    for number, (run, document, fingerprint, _) in enumerate(headers)
+                }
+            except (ExtractBenchError, ValueError, TypeError, RecursionError, zlib.error) as error:
+                problem = f"{str(path)!r} cannot be read, and its outputs are evaluated again"
+                warnings.warn(f"{problem}: {error}", stacklevel=5)
+                with suppress(OSError):
+                    path.replace(path.with_suffix(".damaged"))
+            else:
+                self._places |= places
+
+    def has(self, position: int) -> bool:
+        """Say whether an output was finished with these inputs, and with all verdicts."""
+        cell = self._plan.cells[position]
+        fingerprint, place = self._fingerprint(cell), self._places.get((cell.run, cell.document))
+        if place is not None and place[0] == fingerprint:
+            return True
+        self._fingerprints[position] = fingerprint
+        return False
+
+    def keep(self, finished: Sequence[Finished]) -> None:
+        """Write the outputs of one chunk, all or none; they survive the end of the process."""
+        if not finished:
+            return
+        self._last += 1
+        path, lines, places = self._folder / f"{self._last:08}.json.gz", list[bytes](), {}
+        for number, item in enumerate(finished):
+            cell = self._plan.cells[item.position]
+            fingerprint = self._fingerprints.pop(item.position)
+            fingerprint = fingerprint if item.settled else _OPEN
+            header = [cell.run, cell.document, fingerprint, item.summary]
+            lines += [json.dumps(header).encode(), *_packed(item)]
+            places[cell.run, cell.document] = fingerprint, path, number
+        with replacing(path, synced=False) as temporary:  # gzip finds what a power cut left
+            temporary.write_bytes(zlib.compress(b"\n".join(lines), level=1, wbits=31))
+        self._places |= places
+
+    def results(self) -> Iterator[Result]:
+        """Yield all results in order."""
+        for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
+            _, path, number = self._places[cell.run, cell.document]
+            header, *parts = self._lines_of(path)[number * _LINES : (number + 1) * _LINES]
+            yield Result(cell.ids, extras, json.loads(header)[-1], parts)
+
+    def _fingerprint(self, cell: Cell) -> str:
+        """Hash the content of a cell's schema, gold, prediction and accepted alternatives."""
+        if not isinstance(cell.gold, Path):
+            gold_hash = _content_hash(self._plan.gold(cell))
+        else:  # the runs share gold files: each is read once
+            if cell.gold not in self._gold_hashes:
+                self._gold_hashes[cell.gold] = _content_hash(cell.gold)
+            gold_hash = self._gold_hashes[cell.gold]
+        content = cell.schema_key.encode() + gold_hash + _content_hash(cell.predicted)
+        if accepted := self._plan.accepted.get(cell.document):
+            content += _content_hash([[row.path, row.value] for row in accepted])
+        return hashlib.sha256(content).hexdigest()
+
+
+def _read_part(path: Path) -> list[bytes]:
+    """Return the lines of a part: for each output a header and its frames."""
+    stream = zlib.decompressobj(wbits=31)
+    content = stream.decompress(read_own_file(path, "part"), _MOST_BYTES)
+    if not stream.eof:
+        raise InputError("it is cut off, or too large")
+    lines = content.split(b"\n")
+    if len(lines) % _LINES:
+        raise InputError("it is no part of a batch")
+    return lines
+
+
+def _content_hash(source: Any) -> bytes:
+    if isinstance(source, Path):
+        with reading(f"file {str(source)!r}", source):
+            content = b"text" + source.read_bytes()
+    elif isinstance(source, str):
+        content = b"text" + source.encode("utf-8", "surrogatepass")
+    elif source is None:
+        content = b"absent"
+    else:
+        content = b"value" + _utf8(source)
+    return hashlib.sha256(content).digest()
+
+
+@contextmanager
+def open_storage(folder: Path, plan: Plan, settings: Mapping[str, Any]) -> Iterator[FolderStorage]:
+    """Open the parts of a folder, or begin them, and lock them for this process."""
+    parts = make_folder(folder / PARTS_FOLDER)
+    in_use = f"{str(folder)!r} is in use by another batch; wait for its end, or use another folder"
+    with locked(parts / ".lock", "batch", in_use):
+        for temporary in chain(folder.glob(".xb-*.part"), parts.glob(".xb-*.part")):
+            with suppress(OSError):  # of a process that was killed
+                temporary.unlink()
+        path = parts / _SETTINGS_FILE
+        if path.exists() or path.is_symlink():
+            stored = read_own_json(path, "settings")
+            if not isinstance(stored, dict) or not isinstance(stored.get("metrics"), dict):
+                raise InputError(f"{str(path)!r} has no settings of a batch; use another folder")
+            _refuse_other_settings(settings, stored, str(folder))
+            settings = {**settings, "metrics": {**stored["metrics"], **settings["metrics"]}}
+        elif any(parts.glob(_PART_NAMES)):
+            raise InputError(f"{str(path)!r} is missing; use another folder")
+        with replacing(path) as temporary:
+            temporary.write_text(json.dumps(settings), encoding="utf-8")
+        yield FolderStorage(parts, plan)
 
 
 # --- settings ---------------------------------------------------------------------------------
 
 #: Changes when the stored columns do; results of other formats cannot be read.
-FORMAT = 5
+FORMAT = 6
 #: The settings on which verdicts depend.
 SETTINGS = ("profile", "judge", "judge_options", "alignment", "alignment_options", "metrics")
-_LONGEST, _SHOWN = 61, 5
+_LONGEST = 61
 
 
-def settings_of(context: Context) -> dict[str, Any]:
+def settings_of(
+    judge: Judge, alignment: str | Aligner, profile: Profile, metrics: Mapping[str, Metric]
+) -> dict[str, Any]:
     """Return the settings that must be equal when a batch is resumed."""
-    alignment: Any = context.alignment
     options, aligner = _fingerprint(alignment), alignment
     if not isinstance(alignment, str):
         name = getattr(alignment, "name", None)
         aligner = name if isinstance(name, str) else type(alignment).__name__
         aligner = source_hash(alignment) if options is None else aligner
     hashes = {}
-    for name, metric in sorted(custom_metrics(context.schemas.values()).items()):
+    for name, metric in sorted(metrics.items()):
         source = source_hash(metric.function) if metric.function is not None else ""
         hashes[name] = f"{source} {metric.params!r} {metric.threshold}"
     return {
         "format": FORMAT,
         "extractbench_nb": __version__,
-        "profile": asdict(context.profile),
-        "judge": context.judge.name,
-        "judge_options": _fingerprint(context.judge),
+        "profile": asdict(profile),
+        "judge": judge.name,
+        "judge_options": _fingerprint(judge),
         "alignment": aligner,
         "alignment_options": options,
         "metrics": hashes,
@@ -135,120 +368,149 @@ def _shown(value: Any) -> str:
     return cut(repr(value), _LONGEST)
 
 
-# --- files ------------------------------------------------------------------------------------
-
-
-class Result(NamedTuple):
-    """One finished output: its ids, the user's own columns, its summary, its packed rows."""
-
-    ids: Ids
-    extras: tuple[Any, ...]
-    summary: tuple[Any, ...]
-    parts: Mapping[str, bytes]
-
+# --- what a folder may be used for ------------------------------------------------------------
 
 DESCRIPTION = "batch.json"
-DATABASE = "finished.sqlite"
-#: A damaged database by this name gives its intact outputs to a new one.
-_DAMAGED = "finished-damaged.sqlite"
-#: The files of a batch, the description first: it is written last.
-_NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in (*FRAMES, BATCH_RULES.name)))
-#: Where each Parquet file says which batch it belongs to; ``batch.json`` has it as ``digest``.
-DIGEST = b"extractbench_nb_digest"
-#: A row group is written when it has at least this many rows, or bytes of packed rows.
-_ROWS, _BYTES = 5_000, 2**18
+#: The files of a batch, the description first: it is removed first and written last.
+NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
+_OLD = "finished.sqlite"  # until format 5
 
 
-def write_files(
-    folder: Path,
-    results: Iterable[Result],
-    extras: tuple[Column, ...],
-    description: Mapping[str, Any],
-    rules: CheckedRules | None,
-) -> str:
-    """Write the files of a batch; none replaces an older one before all are complete.
+def check_folder(folder: Path, option: str) -> None:
+    """Raise `InputError` unless a folder can be used as ``save_to``, ``resume`` or for `save`."""
+    name = f"{option} {str(folder)!r}"
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{name} is a file, not a folder")
+    existing = [file for file in (_OLD, PARTS_FOLDER, *NAMES) if (folder / file).exists()]
+    problem = None
+    if _OLD in existing:
+        problem = f"was written by an older version of this package ({_OLD})"
+    elif option == "resume" and DESCRIPTION in existing and PARTS_FOLDER not in existing:
+        problem = f"holds saved results without the folder {PARTS_FOLDER!r}, and cannot be resumed"
+    elif option == "save_to" and existing:
+        problem = f"holds a batch already ({existing[0]}); resume it, resume={str(folder)!r}"
+    elif option == "folder" and existing and not (existing[0] == DESCRIPTION and _is_ours(folder)):
+        problem = f"holds {existing[0]!r}, which is not the result of save()"
+    if problem is not None:
+        raise InputError(f"{name} {problem}; or use another folder")
 
-    Returns the digest of the results, which every file records. ``rules.parquet`` is written if
-    rules were checked, or to replace an older one.
+
+def _is_ours(folder: Path) -> bool:
+    with suppress(InputError, TypeError):
+        return "extractbench_nb" in read_own_json(folder / DESCRIPTION, "batch")
+    return False
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """Read ``batch.json``, and check that this package can read the files beside it."""
+    path, name = folder / DESCRIPTION, str(folder)
+    if not folder.is_dir():
+        file = f"{name!r} is a file, not a folder"
+        raise InputError(file if folder.exists() else f"no folder {name!r}")
+    if not path.is_file():
+        hint = f"; its batch is not finished: evaluate_runs(..., resume={name!r})"
+        begun = (folder / PARTS_FOLDER).exists()
+        raise InputError(f"no {DESCRIPTION} in {name!r}{hint if begun else ''}")
+    description = read_own_json(path, "batch")
+    found = description.get("format") if isinstance(description, dict) else description
+    if not isinstance(description, dict) or found != FORMAT:
+        raise InputError(
+            f"{str(path)!r} has format {found!r}, this version reads {FORMAT}; "
+            "evaluate the outputs again"
+        )
+    return description
+
+
+# --- the files of a batch -----------------------------------------------------------------------
+
+#: A row group is written when it has at least this many rows, or bytes of JSON.
+_ROWS, _BYTES = 5_000, 2**21
+
+
+def write_files(folder: Path, results: Iterable[Result], description: Mapping[str, Any]) -> str:
+    """Write the files of a batch, and return a digest of the results.
+
+    All are complete before the first takes its final name. From then until the last has its own,
+    there is no description, so files of two batches are not taken for one.
     """
-    specs = {**FRAMES, "summary": summary_spec(extras)}
-    description = {**description, "extras": [[column.name, column.dtype] for column in extras]}
-    if rules is None and (folder / f"{BATCH_RULES.name}.parquet").exists():
-        rules = CheckedRules({}, ())
-    if rules is not None:
-        specs[BATCH_RULES.name] = BATCH_RULES
-        description[BATCH_RULES.name] = dict(rules.sources)
+    specs = {**FRAMES, "summary": summary_spec(description["extras"])}
     hasher = hashlib.sha256(json.dumps(description).encode())
+    pa = needs("pyarrow", "batch")
     with ExitStack() as stack:
-        # the stack closes in reverse order, so the description replaces its predecessor last
+        # the stack closes in reverse order
         description_path = stack.enter_context(replacing(folder / DESCRIPTION))
         paths = {name: stack.enter_context(replacing(folder / f"{name}.parquet")) for name in specs}
         with ExitStack() as files:
             writers = {name: _Writer(paths[name], spec, files) for name, spec in specs.items()}
-            for result in results:
-                row = value_to_text([result.ids, result.summary, result.extras]) or ""
-                packed = [result.parts[name] for name in PARTS]
-                for content in (row.encode("utf-8", "surrogatepass"), *packed):
-                    hasher.update(hashlib.sha256(content).digest())
-                for name in PARTS:
-                    columns = part_columns(name, result.parts[name])
-                    if columns is not None:
-                        item, size = (result.ids, columns), len(result.parts[name])
-                        writers[name].add(item, len(columns[0]), size)
-                writers["summary"].add((*result.ids, *result.summary, *result.extras))
-            for cells in rules.rows if rules is not None else ():
-                hasher.update((value_to_text(cells) or "").encode("utf-8", "surrogatepass"))
-                writers[BATCH_RULES.name].add(cells)
-            digest = hasher.hexdigest()
-            for writer in writers.values():
-                writer.end(digest)
+            try:
+                for result in results:
+                    row = (*result.ids, *result.summary, *result.extras)
+                    for content in (_utf8(row), *result.parts):
+                        hasher.update(hashlib.sha256(content).digest())
+                    writers["summary"].add(to_columns(specs["summary"], [row]))
+                    for name, content in zip(PARTS, result.parts, strict=True):
+                        writers[name].add(json.loads(content), result.ids, len(content))
+                for writer in writers.values():
+                    writer.flush()
+            except (pa.ArrowException, LookupError, TypeError, ValueError) as error:
+                raise InputError(
+                    f"stored outputs cannot be read: {type(error).__name__}: {error}; remove "
+                    f"{str(folder / PARTS_FOLDER)!r} and evaluate them again"
+                ) from error
         counts = {name: writer.rows for name, writer in writers.items()}
+        digest = hasher.hexdigest()
         text = json.dumps({**description, "rows": counts, "digest": digest}, indent=2)
         description_path.write_text(text + "\n", encoding="utf-8")
+        remove_description(folder)
     return digest
+
+
+def remove_description(folder: Path) -> None:
+    """Remove ``batch.json``: the files beside it are about to be replaced."""
+    try:
+        (folder / DESCRIPTION).unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{str(folder / DESCRIPTION)!r} cannot be removed: {error}") from None
 
 
 class _Writer:
     """Writes one Parquet file; collects rows until there are enough for a row group."""
 
     def __init__(self, path: Path, spec: FrameSpec, stack: ExitStack) -> None:
-        self._spec = spec
-        self._file = _parquet_file(path, spec, stack)
-        self._waiting: list[Any] = []
+        pq = needs("pyarrow.parquet", "batch")
+        values = [column.name for column in spec.columns if column.dtype == "object"]
+        about = {"format": FORMAT, "frame": spec.name, "json": values}
+        self._schema = _arrow_schema(spec).with_metadata({"extractbench_nb": json.dumps(about)})
+        self._file = stack.enter_context(
+            pq.ParquetWriter(path, self._schema, compression="zstd", write_page_checksum=True)
+        )
+        self._waiting: list[Columns] = []
         self._count = self._size = 0
         self.rows = 0
 
-    def add(self, item: Any, rows: int = 1, size: int = 0) -> None:
-        """Add a row, or ids and rows of a part; write if there are enough rows."""
-        self._waiting.append(item)
-        self._count += rows
+    def add(self, columns: Columns, ids: Ids | None = None, size: int = 0) -> None:
+        """Add the rows of an output; write a row group if there are enough."""
+        count = len(columns[0])
+        if not count:
+            return
+        leading = [] if ids is None else [[cell] * count for cell in ids]
+        self._waiting.append([*leading, *columns])
+        self._count += count
         self._size += size
         if self._count >= _ROWS or self._size >= _BYTES:
-            self._flush()
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what is waiting as a row group."""
+        pa = needs("pyarrow", "batch")
         if self._count:
-            spec, waiting = self._spec, self._waiting
-            columns = joined_columns(waiting) if spec.name in PARTS else to_columns(spec, waiting)
-            self._file.write_batch(record_batch(spec, columns), row_group_size=self._count)
+            columns = [list(chain(*cells)) for cells in zip(*self._waiting, strict=True)]
+            pairs = zip(columns, self._schema.types, strict=True)
+            arrays = [_arrow_array(cells, kind) for cells, kind in pairs]
+            batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+            self._file.write_batch(batch, row_group_size=self._count)
         self.rows += self._count
         self._waiting, self._count, self._size = [], 0, 0
-
-    def end(self, digest: str) -> None:
-        """Write the remaining rows and the digest of the batch."""
-        self._flush()
-        self._file.add_key_value_metadata({DIGEST: digest})
-
-
-def _parquet_file(path: Path, spec: FrameSpec, stack: ExitStack) -> pq.ParquetWriter:
-    pq = needs("pyarrow.parquet", "batch")
-
-    values = [column.name for column in spec.columns if column.dtype == "object"]
-    about = {"format": FORMAT, "frame": spec.name, "json": values, "escapes": ESCAPING}
-    schema = arrow_schema(spec).with_metadata({"extractbench_nb": json.dumps(about)})
-    return stack.enter_context(
-        pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
-    )
 
 
 def write_evaluation(ev: Evaluation, folder: Path) -> Path:
@@ -259,346 +521,89 @@ def write_evaluation(ev: Evaluation, folder: Path) -> Path:
     frames["summary"] = ev.summary.to_frame().T
     if len(rules := ev.rules):
         frames["rules"] = rules
-    with ExitStack() as stack:
-        for name, frame in frames.items():
-            spec = Evaluation.spec(name)
-            cells = frame[spec.names].astype(object)
-            texts = [column.name for column in spec.columns if column.dtype != "object"]
-            cells[texts] = cells[texts].where(cells[texts].notna(), None)
-            rows = list(zip(*(cells[name].tolist() for name in spec.names), strict=True))
-            path = stack.enter_context(replacing(folder / f"{name}.parquet"))
-            file = _parquet_file(path, spec, stack)
-            if rows:
-                batch = record_batch(spec, to_columns(spec, rows))
-                file.write_batch(batch, row_group_size=len(rows))
+    for name, frame in frames.items():
+        spec = Evaluation.spec(name)
+        cells = frame[spec.names].astype(object)
+        texts = [column.name for column in spec.columns if column.dtype != "object"]
+        cells[texts] = cells[texts].where(cells[texts].notna(), None)
+        rows = list(zip(*(cells[name].tolist() for name in spec.names), strict=True))
+        with replacing(folder / f"{name}.parquet") as path, ExitStack() as files:
+            writer = _Writer(path, spec, files)
+            writer.add(to_columns(spec, rows))
+            writer.flush()
     return folder
 
 
-# --- what a folder may be used for ------------------------------------------------------------
+# --- values as text, and texts in Arrow -----------------------------------------------------------
 
 
-def _refuse_file(folder: Path, option: str) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{option} {str(folder)!r} is a file, not a folder")
+def _utf8(value: Any) -> bytes:
+    return (value_to_text(value) or "null").encode("utf-8", "surrogatepass")
 
 
-def refuse_occupied(folder: Path, option: str = "folder") -> None:
-    """Raise `InputError` where a folder holds files of a batch."""
-    _refuse_file(folder, option)
-    file = next((name for name in (DATABASE, *_NAMES) if (folder / name).exists()), None)
-    if file is not None:
-        hint = f"resume it with resume={str(folder)!r}, or " if file == DATABASE else ""
-        raise InputError(
-            f"{option} {str(folder)!r} holds a batch already ({file}); {hint}use another folder"
-        )
+#: Columns of values that are tuples.
+_TUPLES = ("failed_fields", "paths_gold", "paths_predicted")
 
 
-def refuse_foreign(folder: Path) -> None:
-    """Raise `InputError` where a folder holds what `Evaluations.save` must not replace."""
-    _refuse_file(folder, "folder")
-    if (folder / DATABASE).exists():
-        refuse_occupied(folder)
-    for name in _NAMES:
-        if (folder / name).exists() and not _is_ours(folder / name):
-            raise InputError(
-                f"folder {str(folder)!r} holds a file {name!r} that is not a saved result; "
-                "use another folder"
-            )
+def _restored(column: Column, cells: Sequence[Any]) -> Sequence[Any]:
+    """Restore values; equal texts and scalars share one object, containers do not."""
+    memo: dict[Any, Any] = {}
+    if column.dtype == "string":
+        return [memo.setdefault(cell, cell) for cell in cells]
+    if column.dtype != "object":
+        return cells
+    restored, is_tuple = [], column.name in _TUPLES
+    for text in cells:
+        if text is not None and text[0] in "[{" and not is_tuple:
+            restored.append(json.loads(text))
+            continue
+        if text not in memo:
+            value: Any = None if text is None else json.loads(text)
+            memo[text] = tuple(value) if is_tuple else value
+        restored.append(memo[text])
+    return restored
 
 
-def _is_ours(path: Path) -> bool:
-    pa, pq = needs("pyarrow", "batch"), needs("pyarrow.parquet", "batch")
+def _array(column: Column, cells: Any) -> pd.Series:
+    return FrameSpec("", "", (column,)).build({column.name: cells})[column.name]
+
+
+@lru_cache(maxsize=64)
+def _arrow_schema(spec: FrameSpec) -> pa.Schema:
+    """Return the Arrow types of a frame; values are JSON text."""
+    pa = needs("pyarrow", "batch")
+    texts = {"object": "string"}
+    aliases = ((c.name, texts.get(c.dtype, c.dtype.lower())) for c in spec.columns)
+    return pa.schema([(name, pa.type_for_alias(alias)) for name, alias in aliases])
+
+
+def _arrow_array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    pa = needs("pyarrow", "batch")
     try:
-        if path.name == DESCRIPTION:
-            description = read_document(path, "batch")
-            return isinstance(description, dict) and "extractbench_nb" in description
-        return DIGEST in (pq.read_metadata(path).metadata or {})
-    except (InputError, OSError, pa.ArrowException):
-        return False
+        return pa.array(cells, kind)
+    except UnicodeEncodeError:  # lone surrogates become escapes, as JSON has them
+        texts = (cell and cell.encode("utf-8", "backslashreplace").decode() for cell in cells)
+        return pa.array(texts, kind)
 
 
-def refuse_unfinishable(folder: Path) -> None:
-    """Raise `InputError` where a folder holds results, but not what is needed to resume them."""
-    _refuse_file(folder, "resume")
-    if (folder / DESCRIPTION).exists() and not any(
-        (folder / name).exists() for name in (DATABASE, _DAMAGED)
-    ):
-        raise InputError(
-            f"resume {str(folder)!r} holds saved results and no {DATABASE}; only a folder that "
-            "save_to or resume wrote can be resumed"
-        )
+def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
+    """Restore a frame with the declared dtypes and the values as Python objects."""
+    arrays = {c.name: _pandas_array(table.column(c.name), c) for c in spec.columns}
+    return pd.DataFrame(arrays, copy=False)
 
 
-# --- finished outputs in memory ---------------------------------------------------------------
-
-
-class MemoryStorage:
-    """Keeps the rows of finished outputs in memory, and builds each frame once from all of them."""
-
-    def __init__(self, plan: Plan, description: Mapping[str, Any]) -> None:
-        self._ids = [cell.ids for cell in plan.cells]
-        self._extras, self._extra_rows = plan.extras, plan.extra_rows
-        self._description = description
-        self._finished: dict[int, Finished] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle packed rows: values may be nested deeper than pickle goes."""
-        packed = {position: packed_parts(item) for position, item in self._finished.items()}
-        return {**vars(self), "_finished": packed}
-
-    def has(self, position: int) -> bool:
-        """Say whether the output at a position of the batch is finished."""
-        return position in self._finished
-
-    def keep(self, finished: list[Finished]) -> None:
-        """Keep the results of one chunk; items hold whole values, which are smaller packed."""
-        for item in finished:
-            matches = packed_part("matches", item.parts["matches"])
-            self._finished[item.position] = item._replace(parts={**item.parts, "matches": matches})
-
-    def frame(self, name: str) -> pd.DataFrame:
-        """Build a frame."""
-        finished = [self._finished[position] for position in range(len(self._ids))]
-        if name != "summary":
-            parts = (item.parts[name] for item in finished)
-            return part_frame(FRAMES[name], name, zip(self._ids, parts, strict=True))
-        rows = zip(self._ids, finished, self._extra_rows, strict=True)
-        spec = summary_spec(self._extras)
-        return spec.from_rows((*ids, *item.summary, *extras) for ids, item, extras in rows)
-
-    def save(self, folder: Path, rules: CheckedRules | None) -> None:
-        """Write the files of a batch."""
-        needs("pyarrow", "batch")
-        refuse_foreign(folder)
-        make_folder(folder)
-        write_files(folder, self._results(), self._extras, self._description, rules)
-
-    def _results(self) -> Iterator[Result]:
-        for position, (ids, extras) in enumerate(zip(self._ids, self._extra_rows, strict=True)):
-            item = self._finished[position]
-            packed = {name: packed_part(name, part) for name, part in item.parts.items()}
-            yield Result(ids, extras, item.summary, packed)
-
-
-# --- finished outputs on disk -----------------------------------------------------------------
-
-_TABLES = f"""
-create table if not exists settings (settings text not null);
-create table if not exists outputs (
-  run text not null, document text not null, fingerprint blob not null, summary text not null,
-  {", ".join(f"{name} blob not null" for name in PARTS)}, digest blob not null,
-  primary key (run, document));
-"""
-_COLUMNS = ", ".join(("run", "document", "fingerprint", "summary", *PARTS, "digest"))
-_SELECT = f"select {_COLUMNS} from outputs where run = ? and document = ?"  # noqa: S608 - no input in it
-_SCAN = f"select rowid, {_COLUMNS} from outputs where rowid > ? order by rowid"  # noqa: S608 - no input in it
-_INSERT = f"into outputs values ({', '.join('?' * len(_COLUMNS.split()))})"
-#: Stored instead of the fingerprint of an output without all verdicts. It equals no fingerprint,
-#: so a resumed batch evaluates the output again.
-_OPEN = b""
-#: Unreadable rows in succession after which the rest of a damaged database is given up.
-_MOST_UNREADABLE = 1_000
-
-
-class DamagedError(InputError):
-    """A database cannot be read, or not in part."""
-
-
-class FolderStorage:
-    """Keeps finished outputs in a database; in memory, only fingerprints of those in progress."""
-
-    def __init__(self, connection: sqlite3.Connection, path: Path, plan: Plan) -> None:
-        self._connection, self._path, self._plan = connection, path, plan
-        self._fingerprints: dict[int, bytes] = {}
-        self._gold_hashes: dict[Path, bytes] = {}
-
-    def has(self, position: int) -> bool:
-        """Say whether an output was finished with these inputs, and with all verdicts."""
-        cell = self._plan.cells[position]
-        fingerprint = self._fingerprint(cell)
-        stored = self._read(cell)
-        if stored is not None and stored[0] == fingerprint:
-            return True
-        self._fingerprints[position] = fingerprint
-        return False
-
-    def keep(self, finished: list[Finished]) -> None:
-        """Keep the results of one chunk, all or none; they survive the end of the process."""
-        rows = []
-        for item in finished:
-            cell = self._plan.cells[item.position]
-            fingerprint = self._fingerprints.pop(item.position)
-            row = (
-                escape(cell.run),
-                escape(cell.document),
-                fingerprint if item.settled else _OPEN,
-                escape(value_to_text(item.summary) or ""),
-                *(packed_part(name, item.parts[name]) for name in PARTS),
-            )
-            rows.append((*row, _digest(row)))
-        with _sqlite_errors(self._path), self._connection:
-            self._connection.executemany(f"insert or replace {_INSERT}", rows)
-
-    def results(self) -> Iterator[Result]:
-        """Yield all results in order."""
-        for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
-            stored = self._read(cell)
-            if stored is None:
-                raise InputError(f"{str(self._path)!r} has no {cell.name}")
-            yield Result(cell.ids, extras, *stored[1:])
-
-    def _read(self, cell: Cell) -> tuple[bytes, tuple[Any, ...], dict[str, bytes]] | None:
-        """Return fingerprint, summary and parts of a finished output; None if there is none."""
-        key = (escape(cell.run), escape(cell.document))
-        with _sqlite_errors(self._path):
-            row = self._connection.execute(_SELECT, key).fetchone()
-        if row is None:
-            return None
-        *content, digest = row
-        if digest != _digest(content):
-            raise DamagedError(f"{cell.name} has been changed since it was written")
-        _, _, fingerprint, text, *parts = content
-        return fingerprint, tuple(json.loads(unescape(text))), dict(zip(PARTS, parts, strict=True))
-
-    def _fingerprint(self, cell: Cell) -> bytes:
-        """Hash the content of a cell's schema, gold, prediction and accepted alternatives."""
-        if not isinstance(cell.gold, Path):
-            gold_hash = _content_hash(self._plan.gold(cell))
-        else:  # the runs share gold files: each is read once
-            if cell.gold not in self._gold_hashes:
-                self._gold_hashes[cell.gold] = _content_hash(cell.gold)
-            gold_hash = self._gold_hashes[cell.gold]
-        content = cell.schema_key.encode() + gold_hash + _content_hash(cell.predicted)
-        accepted = self._plan.accepted.get(cell.document)
-        if accepted:
-            content += _content_hash([[row.path, row.value] for row in accepted])
-        return hashlib.sha256(content).digest()
-
-
-def _content_hash(source: Any) -> bytes:
-    if isinstance(source, Path):
-        with reading(f"file {str(source)!r}", source):
-            content = b"text" + source.read_bytes()
-    elif isinstance(source, str):
-        content = b"text" + source.encode("utf-8", "surrogatepass")
-    elif source is None:
-        content = b"absent"
-    else:
-        content = b"value" + (value_to_text(source) or "null").encode("utf-8", "surrogatepass")
-    return hashlib.sha256(content).digest()
-
-
-def _digest(row: Sequence[Any]) -> bytes | None:
-    """Return the SHA-256 of an output's columns; None if one is of another type."""
-    texts, blobs = (*row[:2], row[3]), (row[2], *row[4:])
-    if not all(isinstance(text, str) for text in texts):
-        return None
-    if not all(isinstance(blob, bytes) for blob in blobs):
-        return None
-    contents = (*(text.encode("utf-8", "surrogatepass") for text in texts), *blobs)
-    return hashlib.sha256(b"".join(hashlib.sha256(c).digest() for c in contents)).digest()
-
-
-@contextmanager
-def open_storage(folder: Path, plan: Plan, settings: Mapping[str, Any]) -> Iterator[FolderStorage]:
-    """Open the database of a folder, or create one, and lock it for this process."""
-    make_folder(folder)
-    path, damaged = folder / DATABASE, folder / _DAMAGED
-    for file in (path, damaged):
-        refuse_irregular(file, "database")
-    try:
-        with _sqlite_errors(path), closing(_connect(path)) as connection:
-            for part in folder.glob(".xb-*.part"):  # of a process that was killed
-                with suppress(OSError):
-                    part.unlink()
-            stored, rows = _settings_in(connection), list[tuple[Any, ...]]()
-            if stored is None and damaged.exists():
-                stored, rows = _intact_outputs(damaged)
-            if stored is not None:
-                _refuse_other_settings(settings, stored, str(folder))
-                settings = {**settings, "metrics": {**stored["metrics"], **settings["metrics"]}}
-            with connection:
-                connection.execute("delete from settings")
-                connection.execute("insert into settings values (?)", (json.dumps(settings),))
-                connection.executemany(f"insert or ignore {_INSERT}", rows)
-            yield FolderStorage(connection, path, plan)
-    except DamagedError as error:
-        raise InputError(_advice(path, str(error))) from None
-
-
-def _advice(path: Path, problem: str) -> str:
-    """Say which outputs of a damaged database are intact, and how to go on."""
-    counts = Counter(unescape(row[0]) for row in _intact_outputs(path)[1])
-    shown = ", ".join(f"{count} of run {run!r}" for run, count in counts.most_common(_SHOWN))
-    more = f" and {len(counts) - _SHOWN} more runs" if len(counts) > _SHOWN else ""
-    intact = (
-        f"{counts.total()} outputs are intact ({shown}{more})" if counts else "no output is intact"
-    )
-    return (
-        f"{str(path)!r} is damaged: {problem}; {intact}. Rename it to {_DAMAGED!r} and call "
-        f"evaluate_runs(..., resume={str(path.parent)!r}): intact outputs are taken from it, and "
-        "all others are evaluated again"
-    )
-
-
-def _intact_outputs(path: Path) -> tuple[dict[str, Any] | None, list[tuple[Any, ...]]]:
-    """Return the settings of a damaged database, and its rows with the right digest."""
-    rows: list[tuple[Any, ...]] = []
-    with closing(sqlite3.connect(path, timeout=0)) as connection:
-        try:
-            settings = _settings_in(connection)
-        except (sqlite3.Error, DamagedError):
-            return None, rows
-        last, unreadable = 0, 0
-        while settings is not None and unreadable < _MOST_UNREADABLE:
-            try:
-                for rowid, *row in connection.execute(_SCAN, (last,)):
-                    last, unreadable = rowid, 0
-                    if row[-1] is not None and row[-1] == _digest(row[:-1]):
-                        rows.append(tuple(row))
-                break
-            except sqlite3.Error:
-                last, unreadable = last + 1, unreadable + 1
-    return settings, rows
-
-
-def _settings_in(connection: sqlite3.Connection) -> dict[str, Any] | None:
-    row = connection.execute("select settings from settings").fetchone()
-    if row is None:
-        return None
-    try:
-        settings = json.loads(row[0])
-    except (TypeError, ValueError, RecursionError):
-        settings = None
-    if not isinstance(settings, dict) or not isinstance(settings.get("metrics"), dict):
-        raise DamagedError("its settings cannot be read")
-    return settings
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=0)
-    try:
-        connection.execute("pragma locking_mode = exclusive")
-        connection.execute("pragma journal_mode = wal")
-        connection.execute("pragma synchronous = normal")
-        connection.executescript(f"begin exclusive; {_TABLES} commit;")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-@contextmanager
-def _sqlite_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        problem = str(error)
-        if "locked" in problem:
-            raise InputError(
-                f"{str(path.parent)!r} is in use by another batch; wait for its end, or use "
-                "another folder"
-            ) from error
-        if any(words in problem for words in ("not a database", "malformed", "Could not decode")):
-            raise DamagedError(problem) from error
-        raise OutputError(f"{str(path)!r} cannot be written: {problem}") from error
+def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
+    if column.dtype in ("string", "object"):
+        # each distinct text is made once: rows repeat runs, fields and reasons
+        encoded = data.dictionary_encode().unify_dictionaries().combine_chunks()
+        chunk = encoded.chunk(0) if hasattr(encoded, "chunk") else encoded
+        texts = chunk.dictionary.to_pylist()
+        codes = chunk.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+        cells = np.array([*texts, None], dtype=object)[codes]
+        if column.dtype == "object":
+            cells = _restored(column, cells.tolist())
+        return _array(column, cells)
+    dtype: Any = pandas_dtype(column.dtype)
+    if isinstance(dtype, np.dtype):
+        return np.asarray(data.to_numpy(), dtype=dtype)
+    return dtype.__from_arrow__(data)

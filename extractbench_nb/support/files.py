@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.errors import InputError, OutputError
+from extractbench_nb.errors import InputError, OutputError, needs
 
 
 def make_folder(folder: Path) -> Path:
@@ -80,7 +80,27 @@ def read_own_json(path: Path, what: str) -> Any:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def locked(path: Path, extra: str, in_use: str) -> Iterator[None]:
+    """Lock a file for this process, or raise `InputError` with the text `in_use`.
+
+    The file stays: another process may wait for it.
+    """
+    filelock = needs("filelock", extra)
+    lock = filelock.FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        raise InputError(in_use) from None
+    except OSError as error:
+        raise _failed(path, error) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def replacing(path: Path, *, synced: bool = True) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` if the block succeeds."""
     temporary: Path | None = None
     try:
@@ -89,8 +109,9 @@ def replacing(path: Path) -> Iterator[Path]:
         os.close(handle)
         temporary = Path(name)
         yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
+        if synced:
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
         _set_mode(temporary, 0o666)
         temporary.replace(path)
     except BaseException as error:
@@ -179,23 +200,6 @@ def file_hash(path: Path) -> str | None:
 def _hash(path: Path, size: int, changed: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def load_figures(path: Path, names: tuple[str, ...]) -> dict[str, int] | None:
-    """Read figures that `save_figures` wrote."""
-    with suppress(OSError, ValueError, RecursionError):
-        figures = json.loads(path.read_bytes())
-        if isinstance(figures, dict) and set(figures) == set(names):
-            return figures if all(type(v) is int and v >= 0 for v in figures.values()) else None
-    return None
-
-
-def save_figures(path: Path, figures: Mapping[str, int]) -> None:
-    """Cache figures; without a writable cache they are counted again next time."""
-    with suppress(OutputError):
-        make_folder(path.parent)
-        with replacing(path) as temporary:
-            temporary.write_text(json.dumps(figures), encoding="utf-8")
 
 
 def source_hash(function: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +54,6 @@ def test_each_document_has_its_own() -> None:
     assert evs.matches.dropna(subset="accepted_as")["gold_index"].tolist() == [1]
     again = evs.evaluation("r", "d")
     assert again.fields["accepted_as"].dropna().tolist() == ['"eins"', "3"]
-
-
-def test_workers_and_folders_give_the_same(tmp_path: Path) -> None:
-    first = run()
-    with ThreadPoolExecutor(2) as pool:
-        others = [run(n_jobs=2), run(executor=pool), run(save_to=tmp_path / "a")]
-    others.append(xb.load_evaluations(tmp_path / "a"))
-    for evs in others:
-        for name in ("fields", "matches", "arrays", "summary"):
-            pd.testing.assert_frame_equal(getattr(evs, name), getattr(first, name))
-        assert evs.meta["accepted"] == 3
 
 
 @pytest.mark.parametrize(

@@ -58,10 +58,6 @@ def test_threads(inputs, expected, same):
         assert pool.submit(int).result() == 0  # the user's pool is left running
 
 
-def test_spawned_processes(inputs, expected, same, spawned):
-    same(evaluate_runs(**inputs, executor=spawned), expected)
-
-
 def test_dask(inputs, expected, same, tmp_path):
     distributed, dask = map(pytest.importorskip, ("distributed", "dask"))
     patient = {f"distributed.comm.timeouts.{name}": PATIENCE for name in ("connect", "tcp")}

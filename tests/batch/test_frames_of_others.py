@@ -12,8 +12,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 import extractbench_nb as xb
@@ -50,56 +48,6 @@ def test_cells_keep_value_and_type(make: Any, dtype: str, cells: Any, expected: 
     assert (frame.columns.tolist(), str(frame["x"].dtype)) == (["x"], dtype)
     assert repr(frame["x"].tolist()) == repr(expected)
     assert list(map(type, frame["x"].tolist())) == list(map(type, expected))
-
-
-@given(
-    st.lists(
-        st.fixed_dictionaries(
-            {"name": st.none() | st.text("abc", max_size=3), "n": st.none() | st.integers(0, 9)}
-        ),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_structs_come_back_as_they_were(rows: list[dict[str, Any]]) -> None:
-    frame = as_pandas(
-        pl.DataFrame({"x": rows}, schema={"x": pl.Struct({"name": pl.String, "n": pl.Int64})})
-    )
-    assert frame["x"].tolist() == rows
-
-
-def test_other_columns() -> None:
-    table = pa.table(
-        {
-            "map": pa.array(
-                [[("k", {"q": 1})], None], pa.map_(pa.string(), pa.struct({"q": pa.int64()}))
-            ),
-            "word": pa.array(["a", None]).dictionary_encode(),
-            "view": pa.array(["a", "b"], pa.string_view()),
-        }
-    )
-    cell = {
-        "amount": Decimal("12.50"),
-        "day": dt.date(2024, 5, 6),
-        "at": dt.datetime(2024, 5, 6, 7),
-    }
-    expected = {"amount": 12.5, "day": "2024-05-06", "at": "2024-05-06T07:00:00"}
-    for nested in (pa.table({"x": [[cell]]}), pl.DataFrame({"x": [[cell]]})):
-        assert as_pandas(nested)["x"].tolist() == [[expected]]
-    frame = as_pandas(table)
-    assert frame["map"].tolist() == [{"k": {"q": 1}}, None]
-    assert frame["word"].isna().tolist() == [False, True]
-    assert frame["view"].tolist() == ["a", "b"]
-    words = pl.DataFrame({"w": pl.Series(["a", None], dtype=pl.Enum(["a", "b"]))})
-    assert as_pandas(words)["w"].isna().tolist() == [False, True]
-    indexed = pa.Table.from_pandas(pd.DataFrame({"a": [1]}, index=["x"]))
-    assert as_pandas(indexed).columns.tolist() == ["a"]
-    twice = pa.table([pa.array([1]), pa.array(["x"])], names=["a", "a"])
-    assert as_pandas(twice).columns.tolist() == ["a", "a"]
-    assert as_pandas(pl.DataFrame()).shape == (0, 0)
-    assert as_pandas(pl.DataFrame({"a": []})).columns.tolist() == ["a"]
-    for same in (None, 5, "x", [1], pl.Series([1]), pd.Series([1]), pd.DataFrame({"a": [1]})):
-        assert as_pandas(same) is same
 
 
 def test_a_map_with_a_key_twice_is_one_error() -> None:
@@ -177,11 +125,3 @@ USES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", USES)
 def test_results_as_frames(name: str, fields: pd.DataFrame, other: Any) -> None:
     assert_frame_equal(USES[name](other), USES[name](fields), check_dtype=False)
-
-
-def test_a_lazy_frame_is_collected() -> None:
-    rows = {"run": ["r"], "document": ["d"], "predicted": ['{"a": 1}'], "gold": ['{"a": 1}']}
-    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
-    found = xb.evaluate_runs(pl.LazyFrame(rows), schema=schema, progress=False)
-    assert found.summary["passed"].tolist() == [1]
-    assert as_pandas(pl.LazyFrame(rows)).equals(as_pandas(pl.DataFrame(rows)))

@@ -1,10 +1,6 @@
 """Batches whose judge is a model: its calls, their totals, and what a resumed batch asks again."""
 
-import json
-import pickle
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
 
 import pandas as pd
@@ -13,8 +9,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.core.evaluation_frames import CALL_COLUMNS
 from extractbench_nb.judges.model_aligner import LLMAligner
-from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
-from extractbench_nb.support.wording import dollars
+from extractbench_nb.runs import evaluate_runs
 from tests.judges.llm.aligning import knowing
 from tests.judges.llm.conftest import away_from_home, make, no_thread_left, pool, server
 from tests.llm_server import answer, failure, truthful
@@ -36,8 +31,6 @@ SCHEMA = {
 GOLD = {"seller": "Northwind", "buyer": "ACME", "lines": [{"item": "Envelope", "count": 2}]}
 NEAR = {"seller": "Northwind AG", "buyer": "Acme", "lines": [{"item": "Envelopes", "count": 2}]}
 IDS = ["run", "document", "domain", "schema"]
-#: What does not depend on when, and in which process, a call was made.
-LASTING = [n for n in CALL_COLUMNS.names if n != "latency_seconds"]
 
 
 @pytest.fixture(params=[1, 2])
@@ -58,10 +51,6 @@ def bills(frame_of):
         (run, f"d{n}", output) for run, found in outputs.items() for n, output in enumerate(found)
     ]
     return frame_of(*rows, schema=SCHEMA, gold=GOLD)
-
-
-def lasting(evs):
-    return evs.judge_calls[[*IDS, *LASTING]]
 
 
 @pytest.fixture
@@ -85,22 +74,6 @@ def test_calls_of_a_batch_are_those_of_its_evaluations(bills, make):
         same = ["path", "field", "metric", "model", "score", "answer", "error"]
         pd.testing.assert_frame_equal(rows[same].reset_index(drop=True), one[same])
     assert "lines[].item" in set(calls["field"])
-
-
-def test_totals_are_the_sums_of_calls(bills, make, priced):
-    evs = evaluate_runs(bills, judge=make(priced), progress=False)
-    calls, keys = evs.judge_calls, ["run", "document"]
-    summary = evs.summary.set_index(keys)
-    counts = calls.groupby(keys).size().reindex(summary.index, fill_value=0)
-    costs = calls.groupby(keys)["cost_usd"].sum().reindex(summary.index, fill_value=0.0)
-    assert summary["llm_calls"].tolist() == counts.tolist()
-    assert summary["llm_cost_usd"].tolist() == pytest.approx(costs.tolist())
-    assert calls["cost_usd"].sum() > 0
-    by_run = evs.by_run.set_index("run")
-    assert by_run["llm_calls"].to_dict() == {"r": 6, "s": 9, "t": 9}
-    assert by_run["llm_cost_usd"].sum() == pytest.approx(calls["cost_usd"].sum())
-    cost = dollars(calls["cost_usd"].sum())
-    assert f"24 model calls, {cost} at list prices" in repr(evs)
 
 
 def test_all_ways_give_the_same_calls(bills, make, server, pool, tmp_path):
@@ -130,35 +103,6 @@ def test_budgets_are_kept_by_process(workers, bills, make, server, priced):
     assert len(refused) == 24 - len(server.requests)
     assert set(refused["attempts"]) == {0}
     assert evs.summary["judge_errors"].sum() > 0
-
-
-def test_calls_survive_disk_and_pickling(bills, make, server, same, tmp_path):
-    server.respond = lambda r: answer(0.5, "odd \u001a \ud800 text")
-    evs = evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path / "a")
-    same(load_evaluations(tmp_path / "a"), evs)
-    same(pickle.loads(pickle.dumps(evs)), evs)  # noqa: S301 - made here
-    in_memory = evaluate_runs(bills, judge=make(), progress=False)
-    same(load_evaluations(in_memory.save(tmp_path / "b")), in_memory)
-    assert (tmp_path / "a" / "judge_calls.parquet").is_file()
-
-
-def test_a_folder_of_before_is_refused(bills, make, server, tmp_path):
-    evaluate_runs(bills, judge=make(), progress=False, save_to=tmp_path)
-    about = json.loads((tmp_path / "batch.json").read_text())
-    (tmp_path / "batch.json").write_text(json.dumps({**about, "format": 1}))
-    with pytest.raises(xb.InputError, match="has format 1, this version reads 5"):
-        load_evaluations(tmp_path)
-    with closing(sqlite3.connect(tmp_path / "finished.sqlite")) as store, store:
-        [text] = store.execute("select settings from settings").fetchone()
-        store.execute(
-            "update settings set settings = ?", (text.replace('"format": 5', '"format": 1'),)
-        )
-        store.execute("alter table outputs drop column judge_calls")
-    with pytest.raises(xb.InputError, match="evaluated with format 1, not with 5"):
-        evaluate_runs(bills, judge=make(), progress=False, resume=tmp_path)
-
-
-# --- checked before any work -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -220,22 +164,6 @@ def test_another_judge_is_refused(options, message, bills, make, tmp_path):
     evaluate_runs(bills[:2], judge=make(), progress=False, save_to=tmp_path)
     with pytest.raises(xb.InputError, match=f"was evaluated with {message}"):
         evaluate_runs(bills, judge=make(**options), progress=False, resume=tmp_path)
-
-
-SAME = {
-    "cache": False,
-    "timeout": 5.0,
-    "max_concurrency": 2,
-    "max_attempts": 2,
-    "retry_wait": 0.1,
-    "api_base": "http://127.0.0.1:9/v1",
-}
-
-
-def test_how_a_model_is_reached_makes_no_difference(bills, make, tmp_path):
-    evaluate_runs(bills[:2], judge=make(), progress=False, save_to=tmp_path)
-    again = evaluate_runs(bills[:2], judge=make(**SAME), progress=False, resume=tmp_path)
-    assert again.meta["reused"] == 2
 
 
 class Strict:

@@ -129,18 +129,6 @@ def test_by_run_and_missing(frame_of):
     assert "5 outputs that other runs have are missing" in text
 
 
-def test_text_of_the_card(frame_of):
-    runs = frame_of(("first", "x", GOOD), ("second", "x", None))
-    expected = """\
-Evaluations (strict): 2 runs, 1 document, 2 outputs
-  first   pass_rate 0.714 · overall_score 0.714 · field_score 0.800 · 1 document
-  second  pass_rate 0.000 · overall_score 0.000 · field_score 0.000 · 1 document, 1 invalid
-  pass_rate 0.357 because what is not JSON (1 output) costs 0.500, `lines` (1 item missing) costs \
-0.143
-  1 output invalid; none of the fields counts as passed"""
-    assert repr(evaluate_runs(runs, progress=False)) == expected
-
-
 # --- the object --------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.runs.rows import BATCH_RULES
+from extractbench_nb.runs.results import BATCH_RULES
 
 pytestmark = pytest.mark.usefixtures("own_rules")
 
@@ -81,57 +81,14 @@ def test_gold_is_checked_once_for_all_runs_and_results_are_kept():
     assert len(seen) == before
 
 
-# --- folders -------------------------------------------------------------------------------------
-
-
-def test_outcomes_are_stored_with_the_source_of_each_rule(tmp_path: Path):
+def test_loaded_results_have_no_inputs_to_check(tmp_path: Path):
+    evs = evaluated(save_to=tmp_path)
+    loaded, copy = xb.load_evaluations(tmp_path), pickle.loads(pickle.dumps(evs))  # noqa: S301 - our own
+    assert loaded.rules.empty
     xb.rule(adds_up)
-    xb.rule("fails")(lambda doc: doc["\ud800"])
-    evs = evaluated(save_to=tmp_path / "a")
-    expected = evs.rules
-    loaded = xb.load_evaluations(tmp_path / "a")
-    pd.testing.assert_frame_equal(loaded.rules, expected)
-    assert [*loaded.meta["rules"]] == ["adds_up", "fails"]
-    assert len(set(loaded.meta["rules"].values())) == 2
-
-    for name, results in (("loaded", loaded), ("in_memory", evaluated())):
-        results.save(tmp_path / name)
-        pd.testing.assert_frame_equal(xb.load_evaluations(tmp_path / name).rules, expected)
-    with_json = pd.read_parquet(tmp_path / "loaded" / "rules.parquet")
-    assert with_json["paths_gold"].tolist()[2] == '["$.total"]'
-
-
-def test_a_folder_without_rules_has_no_file_of_them(tmp_path: Path):
-    evaluated(save_to=tmp_path)
-    assert not (tmp_path / "rules.parquet").exists()
-    assert xb.load_evaluations(tmp_path).rules.empty
-    xb.rule(adds_up)
-    with pytest.raises(InputError, match=r"stored without rules .* resume=folder"):
-        _ = xb.load_evaluations(tmp_path).rules
-
-
-def test_resuming_checks_the_current_rules_and_evaluates_nothing_again(tmp_path: Path):
-    xb.rule("r")(lambda doc: True)
-    evaluated(save_to=tmp_path)
-    before = xb.load_evaluations(tmp_path)
-    xb.rule("r")(lambda doc: False)
-    again = evaluated(resume=tmp_path)
-    assert again.meta["reused"] == len(RUNS)
-    after = xb.load_evaluations(tmp_path)
-    assert set(after.rules["outcome_gold"]) == {"broken"}
-    assert after.meta["rules"] != before.meta["rules"]
-    with pytest.raises(InputError, match="has been rewritten since it was loaded"):
-        _ = before.rules
-
-    del xb.gold.RULES["r"]
-    evaluated(resume=tmp_path)
-    assert xb.load_evaluations(tmp_path).rules.empty
-
-
-def test_pickled_results_keep_the_outcomes():
-    xb.rule(adds_up)
-    evs = evaluated()
-    copy = pickle.loads(pickle.dumps(evs))  # noqa: S301 - our own
-    assert outcomes(copy.rules) == OUTCOMES
-    xb.gold.RULES.clear()
-    assert outcomes(copy.rules) == OUTCOMES
+    for results in (loaded, copy):
+        with pytest.raises(InputError, match=r"inputs .* are not available; .* resume=folder"):
+            _ = results.rules
+    resumed = evaluated(resume=tmp_path)
+    assert resumed.meta["evaluated"] == 0
+    assert len(resumed.rules) == len(RUNS)

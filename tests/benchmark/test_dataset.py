@@ -201,7 +201,7 @@ def write(place: str, content: bytes = b"{}") -> Callable[[Path], object]:
 #: What is done to a folder, the call, and the message.
 ERRORS = [
     (None, lambda root: load_dataset(root / "no"), r"dataset folder: no folder '.*no'"),
-    (None, lambda _: load_dataset("extract-bench"), "mean the dataset named 'extractbench'"),
+    (None, lambda _: load_dataset("extract-bench"), "named ones are extractbench and sample"),
     (
         None,
         lambda root: load_dataset(root / BETA),
@@ -210,12 +210,12 @@ ERRORS = [
     (
         None,
         lambda root: load_dataset(root.parent),
-        r"found no \{domain\}/\{schema\}/\{schema\}-schema\.json here; did you mean .*mine <b>\?",
+        r"found no \{domain\}/\{schema\}/\{schema\}-schema\.json here",
     ),
     (
         lambda root: (root / LEASE / "lease-schema.json").unlink(),
         load_dataset,
-        r"lease: no schema file, expected lease-schema\.json",
+        r"lease: no schema file, expected one, lease-schema\.json",
     ),
     (
         write(f"{LEASE}/old-schema.json"),
@@ -243,7 +243,7 @@ ERRORS = [
     (
         write(f"{LEASE}/lease-schema.json", b"[]"),
         lambda root: load_dataset(root).schema("lease"),
-        r"lease-schema\.json: .* JSON object, found list",
+        r"lease-schema\.json: expected a JSON object, found list",
     ),
     *(
         (write(BETA, content), lambda root: load_dataset(root).gold("beta"), message)
@@ -314,26 +314,3 @@ def test_recorded_outputs(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "setup" / "a", tmp_path / "again" / "a")
     with pytest.raises(InputError, match=f"run 'a' has two outputs for document '{document}'"):
         recorded_outputs(tmp_path)
-
-
-def small(root: Path, documents: str = "pdf+gold") -> Path:
-    folder = root / "trade/invoice"
-    (folder / documents).mkdir(parents=True)
-    (folder / "invoice-schema.json").write_text('{"type": "object"}')
-    (folder / documents / "a.gold.json").write_text("{}")
-    (folder / documents / "b.pdf").write_text("")
-    return root
-
-
-def test_a_pdf_without_gold_is_named(tmp_path: Path) -> None:
-    dataset = load_dataset(small(tmp_path))
-    assert [pdf.name for pdf in dataset.pdfs_without_gold] == ["b.pdf"]
-    assert "1 PDF without gold" in repr(dataset)
-    with pytest.raises(DatasetError, match="document 'b' has a PDF but no gold: "):
-        dataset.gold("b")
-    with pytest.raises(DatasetError, match="no document 'c'; "):
-        dataset.gold("c")
-    runs = pd.DataFrame({"run": ["r"], "document": ["b"], "predicted": [{}]})
-    with pytest.raises(InputError, match="the dataset has no document 'b'"):
-        evaluate_runs(runs, dataset=dataset, progress=False)
-    assert SAMPLE.pdfs_without_gold == ()

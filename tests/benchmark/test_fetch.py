@@ -15,9 +15,7 @@ import pytest
 from extractbench_nb import OutputError, load_dataset
 from extractbench_nb.errors import DatasetError
 from extractbench_nb.runs import dataset as release
-from extractbench_nb.runs import fetch
-from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE, ReleasedFile
-from extractbench_nb.runs.fetch import fetch_dataset
+from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE, ReleasedFile, fetch_dataset
 from extractbench_nb.support.files import CACHE_VARIABLE
 from tests.waiting import PATIENCE
 
@@ -104,8 +102,7 @@ def source() -> Iterator[Source]:
 def small_release(monkeypatch: pytest.MonkeyPatch) -> None:
     files = tuple(released(path) for path in CONTENT)
     monkeypatch.setattr(release, "released_files", lambda: files)
-    monkeypatch.setattr(fetch, "released_files", lambda: files)
-    monkeypatch.setattr(fetch, "RETRIES", 0)
+    monkeypatch.setattr(release, "RETRIES", 0)
 
 
 def files_in(root: Path) -> set[str]:
@@ -165,7 +162,7 @@ def test_a_cut_connection_is_tried_again(
         cut(handler, content)
 
     source.answers[GOLD] = once
-    monkeypatch.setattr(fetch, "RETRIES", 1)
+    monkeypatch.setattr(release, "RETRIES", 1)
     monkeypatch.setattr("pooch.core.time.sleep", lambda _: None)
     fetch_dataset(path=tmp_path, base_url=source.url, progress=False)
     assert source.asked.count(GOLD) == 2

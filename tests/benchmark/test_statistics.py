@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +18,6 @@ from reportlab.pdfgen.canvas import Canvas
 
 from extractbench_nb import InputError, load_dataset
 from extractbench_nb.benchmark.complexities import schema_complexity
-from extractbench_nb.runs import dataset_statistics as statistics
 from extractbench_nb.runs.dataset import EXTRACTBENCH_VARIABLE
 from extractbench_nb.runs.dataset_statistics import (
     GOLD,
@@ -33,13 +30,7 @@ from extractbench_nb.runs.dataset_statistics import (
     shipped_schemas,
     shipped_statistics,
 )
-from extractbench_nb.support.files import (
-    CACHE_VARIABLE,
-    file_hash,
-    load_figures,
-    save_figures,
-)
-from tests.waiting import PATIENCE
+from extractbench_nb.support.files import file_hash
 
 real = pytest.param(
     "extractbench",
@@ -49,18 +40,6 @@ real = pytest.param(
     ),
 )
 DATASETS = ["sample", real]
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder, and nothing remembered."""
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
-    forget(monkeypatch)
-    return tmp_path / "cache"
-
-
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "_memory", {})
 
 
 # --- what is shipped -----------------------------------------------------------------------
@@ -101,10 +80,9 @@ def test_shipped_statistics_are_what_is_counted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_documents_hold_the_shipped_figures(name: str, cache: Path) -> None:
+def test_documents_hold_the_shipped_figures(name: str) -> None:
     documents = load_dataset(name).documents
     assert documents[SHIPPED_COLUMNS.names].equals(shipped_statistics(name))
-    assert not cache.exists()
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -171,87 +149,16 @@ def write_gold(path: Path, value: Any = None) -> Path:
     return path
 
 
-def test_figures_are_counted_once_and_kept(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gold = write_gold(tmp_path / "x.gold.json")
+def test_figures_are_counted_once(tmp_path: Path) -> None:
+    gold = write_gold(tmp_path / "x.gold.json", {"counted": "once"})
     read: list[Path] = []
     kind = replace(GOLD, reader=lambda path: [read.append(path), GOLD.reader(path)][1])
     first = figures_of(gold, kind)
     assert {name: first[name] for name in GOLD.figures} == measure(gold, GOLD)
-    for _ in range(2):
-        assert figures_of(gold, kind) == first
-    assert len(read) == 1
-    forget(monkeypatch)
     copy = tmp_path / "copy.json"
     copy.write_bytes(gold.read_bytes())
-    assert figures_of(copy, kind) == first
+    assert figures_of(gold, kind) == figures_of(copy, kind) == first
     assert len(read) == 1
-    assert len(list(cache.rglob("*.json"))) == 1
-
-
-GARBAGE = [
-    b"",
-    b"{",
-    b"\xff\xfe",
-    b"[]",
-    b"{}",
-    b"[" * 100_000,
-    b'{"gold_values": 1}',
-    b'{"gold_values": -1, "array_items": 2, "fields": 0, "gold_tokens": 7}',
-    b'{"gold_values": 1.5, "array_items": 2, "fields": 0, "gold_tokens": 7}',
-    b'{"gold_values": true, "array_items": 2, "fields": 0, "gold_tokens": 7}',
-    b'{"gold_values": 1, "array_items": 2, "fields": 0, "gold_tokens": 7, "more": 1}',
-]
-
-
-@pytest.mark.parametrize("garbage", GARBAGE)
-def test_a_spoilt_cache_is_counted_anew(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, garbage: bytes
-) -> None:
-    gold = write_gold(tmp_path / "x.gold.json")
-    right = figures_of(gold, GOLD)
-    (kept,) = cache.rglob("*.json")
-    whole = kept.read_bytes()
-    kept.write_bytes(garbage)
-    forget(monkeypatch)
-    assert figures_of(gold, GOLD) == right
-    assert kept.read_bytes() == whole
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
-    forget(monkeypatch)
-    assert figures_of(write_gold(tmp_path / "x.json"), GOLD)["gold_values"] == 2
-
-
-@settings(max_examples=30)
-@given(st.dictionaries(st.text(), st.integers(min_value=0), min_size=1))
-def test_kept_figures_read_back(tmp_path_factory: Any, figures: dict[str, int]) -> None:
-    path = tmp_path_factory.mktemp("kept") / "below" / "figures.json"
-    save_figures(path, figures)
-    assert load_figures(path, tuple(figures)) == figures
-
-
-def test_two_processes_write_one_cache(tmp_path: Path, cache: Path) -> None:
-    golds = [write_gold(tmp_path / f"{i}.json", {"a": list(range(i))}) for i in range(12)]
-    code = (
-        "import sys; from pathlib import Path;"
-        "from extractbench_nb.runs.dataset_statistics import GOLD, figures_of;"
-        "print([figures_of(Path(path), GOLD)['gold_tokens'] for path in sys.argv[1:]])"
-    )
-    running = [
-        subprocess.Popen([sys.executable, "-c", code, *golds], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    outputs = {process.communicate(timeout=PATIENCE)[0] for process in running}
-    assert len(outputs) == 1
-    kept = [path for path in cache.rglob("*") if path.is_file()]
-    assert len(kept) == 12
-    assert all(load_figures(path, GOLD.figures) for path in kept)
 
 
 # --- files that cannot be read -------------------------------------------------------------
@@ -273,18 +180,15 @@ def encrypted_pdf(path: Path) -> None:
         encrypted_pdf,
     ],
 )
-def test_a_broken_pdf_has_no_figures(
-    cache: Path, tmp_path: Path, write: Callable[[Path], Any]
-) -> None:
+def test_a_broken_pdf_has_no_figures(tmp_path: Path, write: Callable[[Path], Any]) -> None:
     path = tmp_path / "x.pdf"
     write(path)
     found = figures_of(path, PDF)
     assert found == {"pages": None, "pdf_tokens": None, "pdf_sha256": file_hash(path)}
-    assert not cache.exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"a": "\xff"}', b"[" * 100_000 + b"]" * 100_000])
-def test_a_broken_gold_has_no_figures(cache: Path, tmp_path: Path, content: bytes) -> None:
+def test_a_broken_gold_has_no_figures(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.gold.json"
     path.write_bytes(content)
     found = figures_of(path, GOLD)
@@ -299,7 +203,7 @@ def test_a_broken_gold_has_no_figures(cache: Path, tmp_path: Path, content: byte
         "[" * 300 + "1" + "]" * 300,
     ],
 )
-def test_hostile_gold_is_counted(cache: Path, tmp_path: Path, content: str) -> None:
+def test_hostile_gold_is_counted(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.gold.json"
     path.write_text(content)
     assert figures_of(path, GOLD)["gold_values"] in (1, 2)

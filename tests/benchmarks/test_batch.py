@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.runs.evaluate import evaluate_runs, load_evaluations
+from extractbench_nb.runs import evaluate_runs, load_evaluations
 from tests.benchmarks.evaluators import label
 from tests.benchmarks.workloads import generated_runs, synthetic_dataset
 

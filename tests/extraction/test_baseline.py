@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.benchmark.baseline import EFFECT_COLUMNS, TALLY_COLUMNS, BaselineTables
+from extractbench_nb.benchmark.baseline import TALLY_COLUMNS, BaselineTables
 from extractbench_nb.benchmark.paper_cells import MODELS
 from extractbench_nb.benchmark.paper_tables import RUN_COMPARISON_COLUMNS, RUN_COMPARISON_STATUSES
 from extractbench_nb.benchmark.published import rows_of
@@ -93,19 +93,6 @@ def test_intervals_hold_their_figures() -> None:
         assert results.loc[~none, ["accuracy_low", "accuracy_high"]].notna().all(axis=None)
 
 
-def test_options_of_intervals() -> None:
-    attempts, ds = one(), xb.load_dataset()
-    wide, narrow = (
-        xb.benchmark.baseline_tables(attempts, ds, confidence=c).results for c in (0.99, 0.5)
-    )
-    for low, high in (("valid_low", "valid_high"), ("pass_rate_low", "pass_rate_high")):
-        assert (wide[high] - wide[low] > narrow[high] - narrow[low]).all()
-    with pytest.raises(InputError, match="confidence=2"):
-        xb.benchmark.baseline_tables(attempts, ds, confidence=2)
-    with pytest.raises(InputError, match="attempts has no rows"):
-        xb.benchmark.baseline_tables(attempts.iloc[:0], ds)
-
-
 def rows(counts: list[tuple[str, str, int, int, int]]) -> pd.DataFrame:
     names = ["schema", "document", "passed", "fields", "evaluated"]
     frame = pd.DataFrame(counts, columns=names)
@@ -145,15 +132,6 @@ def test_intervals_by_hand(
     counts: list[tuple[str, str, int, int, int]], expected: tuple[float, float]
 ) -> None:
     assert bounds(counts) == pytest.approx(expected, abs=2e-4)
-
-
-def test_spread_between_schemas_is_no_uncertainty() -> None:
-    """Two schemas, one easy and one hard: which documents there are is part of the plan."""
-    easy = [("a", f"a{n}", 9 - n % 2, 10, 10) for n in range(20)]
-    hard = [("b", f"b{n}", 1 + n % 2, 10, 10) for n in range(20)]
-    low, high = bounds(easy + hard)
-    mixed_low, mixed_high = bounds([("a", *row[1:]) for row in easy + hard])
-    assert high - low < 0.5 * (mixed_high - mixed_low)
 
 
 def test_a_schema_of_which_nothing_passes_is_not_certain() -> None:
@@ -200,40 +178,6 @@ def test_intervals_hold_the_rate_they_are_of(documents: int, valid: float, right
     assert held / 100 >= 0.9
 
 
-def test_intervals_of_several_schemas_hold_the_rate() -> None:
-    """The released dataset's documents and keys, with one schema that hardly ever is valid."""
-    plan = [
-        (10, 1.0, 0.85, 13, 13),
-        (6, 0.8, 0.8, 16, 10),
-        (7, 0.7, 0.7, 31, 13),
-        (5, 1.0, 0.3, 12, 5),
-        (7, 0.1, 0.5, 369, 55),
-    ]
-    true = sum(n * v * r * scored for n, v, r, _, scored in plan)
-    true /= sum(n * keys for n, _, _, keys, _ in plan)
-    rng = np.random.default_rng(8)
-    held = 0
-    for _ in range(150):
-        counts = []
-        for schema, (n, valid, right, keys, scored) in zip("abcde", plan, strict=True):
-            passed = rng.binomial(scored, right, n) * (rng.random(n) < valid)
-            counts += [(schema, f"{schema}{i}", int(p), keys, scored) for i, p in enumerate(passed)]
-        low, high = bounds(counts)
-        held += low <= true <= high
-    assert held / 150 >= 0.92
-
-
-def test_a_dataset_by_its_name() -> None:
-    attempts = one()
-    assert attempts.equals(xb.read_outputs(outputs("GPT-5", ENDINGS), xb.load_dataset()))
-    with pytest.raises(InputError, match="dataset is int; expected a Dataset, a name or a path"):
-        xb.read_outputs(outputs(), 5)
-    with pytest.raises(InputError, match="attempts is str; expected a DataFrame"):
-        xb.benchmark.baseline_tables("gpt-5", "sample")
-    assert xb.benchmark.baseline_tables(attempts, "sample").attempts["document"].nunique() == 14
-    assert len(xb.stats.validity_by_length(attempts, "sample")) == 5
-
-
 @pytest.mark.parametrize("reason", ["connection", "bad_key", "rate_limited", "page_limit"])
 def test_trouble_of_the_day_is_told(reason: str) -> None:
     error = {"reason": reason, "message": "no: not now"}
@@ -263,22 +207,6 @@ def test_table_5_as_it_is_printed() -> None:
         assert 'judge="gemini/gemini-2.5-flash"' in card
 
 
-def test_the_best_are_bold_and_nothing_is_red() -> None:
-    html = made("structured").style("cv").to_html()
-    assert "color:#a30000" in html  # every provider rejects the schema of a résumé
-    assert "bold" not in html
-    assert "bold" in made("prompt").style("rowing").to_html()
-    assert made("prompt").style(8).to_latex().startswith("\\begin{tabular}")
-
-
-def test_table_7_as_it_is_printed() -> None:
-    tables = made("prompt")
-    frame = tables.style("7").data
-    written = tables.failures.map(lambda count: str(count) if count else "—")
-    assert frame.equals(written.rename_axis(index=None, columns=None))
-    assert frame.eq("—").any(axis=None)
-
-
 @pytest.mark.parametrize(
     "n, message",
     [
@@ -290,48 +218,6 @@ def test_table_7_as_it_is_printed() -> None:
 def test_tables_that_are_not_there(n: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         made("prompt").style(n)
-
-
-def test_runs_need_not_have_the_same_documents() -> None:
-    whole, part = outputs("whole"), outputs("part").query("schema == 'cv'")
-    attempts = xb.read_outputs(pd.concat([whole, part], ignore_index=True), "sample")
-    frame = xb.benchmark.baseline_tables(attempts, "sample").style(5).data
-    rowing = next(name for name in frame.columns if name.startswith("rowing"))
-    assert frame.loc["part", rowing] == "—"
-    assert frame.loc["part", "Valid JSON"].endswith(f"/{len(part)}")
-
-
-HOSTILE = '<script>alert(1)</script> | \n x"><img src=x onerror=alert(2)>'
-
-
-def test_names_are_text() -> None:
-    attempts = one(HOSTILE)
-    tables = xb.benchmark.baseline_tables(
-        attempts.assign(schema=attempts["schema"] + HOSTILE), Renamed(xb.load_dataset())
-    )
-    for n in (5, 7, 8, f"cv{HOSTILE}"):
-        html = tables.style(n).to_html()
-        assert "<script" not in html
-        assert "<img" not in html
-        assert "<script" not in tables.style(n).to_markdown()
-    assert "<script" not in tables._repr_html_()
-
-
-class Renamed:
-    """A dataset whose schemas have other names."""
-
-    def __init__(self, ds: xb.runs.Dataset) -> None:
-        self.ds, self.gold = ds, ds.gold
-        self.documents = ds.documents.assign(schema=ds.documents["schema"] + HOSTILE)
-
-    def schema(self, name: str) -> Any:
-        return self.ds.schema(name.removesuffix(HOSTILE))
-
-
-def test_two_tables_on_one_page_have_marks_of_their_own() -> None:
-    ids = {made(mode).style(5).uuid for mode in ("prompt", "structured")}
-    assert len(ids) == 2
-    assert made("prompt").style(5).to_html() == made("prompt").style(5).to_html()
 
 
 @pytest.mark.parametrize(
@@ -352,23 +238,6 @@ def test_what_cannot_be_summed_up_is_refused_before_anybody_is_asked(
     assert not asked
 
 
-def test_a_schema_of_which_nothing_is_scored(tmp_path: Any) -> None:
-    folder = tmp_path / "domain" / "bare" / "pdf+gold"
-    folder.mkdir(parents=True)
-    (folder.parent / "bare-schema.json").write_text('{"type": "object", "properties": {}}')
-    (folder / "one.gold.json").write_text("{}")
-    frame = pd.DataFrame({"run": ["mine"], "document": ["one"], "raw": ["{}"]})
-    attempts = xb.read_outputs(frame, tmp_path)
-    tables = xb.benchmark.baseline_tables(attempts, tmp_path)
-    row = tables.of_schema("overall").loc["mine"]
-    assert row[["pass_rate", "pass_rate_low", "ceiling", "accuracy_valid"]].isna().all()
-    assert tables.style(5).data.loc["mine", "Overall Pass Rate"] == "0/0 (—)"
-    assert "pass rate unknown" in repr(tables)
-    effect = xb.benchmark.repair_effect(attempts, tmp_path).iloc[0]
-    nullable = {column.name for column in EFFECT_COLUMNS.columns if column.nullable}
-    assert set(effect.index[effect.isna()]) == nullable
-
-
 # Beside the published figures.
 
 
@@ -387,28 +256,6 @@ def test_every_printed_figure_of_a_model_is_compared() -> None:
         assert own.tolist() == [f"{m}{suffix}" for m in runs[runs != "total"]]
 
 
-def test_figures_are_those_of_the_tables() -> None:
-    tables = made("prompt")
-    found = xb.benchmark.compare(5, runs=tables, domains=SAMPLE_DOMAINS).set_index(
-        ["row", "column"]
-    )
-    own = tables.of_schema("rowing").loc["GPT-5"]
-    assert found.loc[("GPT-5", "sports passed"), "found"] == own["passed"]
-    assert found.loc[("GPT-5", "sports rate"), "found"] == pytest.approx(100 * own["pass_rate"])
-    high = found.loc[("GPT-5", "sports passed"), "high"]
-    assert high == pytest.approx(own["pass_rate_high"] * own["fields"])
-    whole = tables.of_schema("overall").loc["GPT-5"]
-    assert found.loc[("GPT-5", "valid"), "found"] == whole["valid"]
-    assert found.loc[("GPT-5", "valid"), "low"] == pytest.approx(14 * whole["valid_low"])
-    assert found.loc[("GPT-5", "accuracy"), "found"] == pytest.approx(100 * whole["accuracy_valid"])
-    failed = xb.benchmark.compare(7, runs=tables, domains=SAMPLE_DOMAINS).set_index(
-        ["row", "column"]
-    )
-    count = tables.failures.loc["trailing_comma", "Claude Opus 4.5"]
-    assert failed.loc[("trailing comma", "Claude Opus 4.5"), "found"] == count
-    assert failed.loc[("total", "GPT-5"), "found"] == 14 - whole["valid"]
-
-
 def test_the_total_is_that_of_all_models_or_of_none() -> None:
     frames = [outputs(run, ENDINGS) for run in (*MODELS[:2], "mine")]
     attempts = xb.read_outputs(pd.concat(frames, ignore_index=True), "sample")
@@ -422,14 +269,6 @@ def test_the_total_is_that_of_all_models_or_of_none() -> None:
     assert set(found.loc[found["row"] == "total", "status"]) == {"no run"}  # three are not six
     whole = xb.benchmark.compare(5, runs=made("prompt"), domains=SAMPLE_DOMAINS)
     assert "no run" not in set(whole["status"])
-
-
-def test_totals_that_are_wrong_in_print_are_told() -> None:
-    found = xb.benchmark.compare(8, runs=made("structured"), domains=SAMPLE_DOMAINS)
-    told = found.dropna(subset="reason")
-    wrong = [("total", "research rate"), ("total", "sports rate")]  # that of credit is right
-    assert sorted(zip(told["row"], told["column"], strict=True)) == wrong
-    assert told["reason"].str.endswith("divided by 10 instead of 6").all()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs.outputs import FAILURES
 from extractbench_nb.stats.failures import POSITION_COLUMNS, failure_modes, failure_positions
-from tests.attempts import every_failure
 from tests.extraction.conftest import sample
 
 #: One row per attempt: mode, run, domain, failure.
@@ -64,16 +63,6 @@ def test_each_group_has_its_column(by: Any, columns: list[Any], cells: list[list
     assert found.columns.names == ([by] if isinstance(by, str) else list(by))
     assert found.to_numpy().tolist() == cells
     assert (found.dtypes == np.int64).all()
-
-
-@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
-@pytest.mark.parametrize("by", ["domain", ["domain", "run"]])
-def test_attempts_without_a_value_are_a_group(nothing: Any, by: Any) -> None:
-    table = TABLE.assign(domain=[nothing if d == "y" else d for d in TABLE["domain"]])
-    found = failure_modes(table, by)
-    assert found.loc["total"].sum() == 2 * 4
-    missing = found.columns.get_level_values(0).isna()
-    assert found.loc["total", missing].sum() == 2
 
 
 @pytest.mark.parametrize(
@@ -181,17 +170,6 @@ def test_a_text_that_was_cut_off_breaks_at_its_end(end: str) -> None:
     assert found["attempts"].tolist() == [0, 0, 0, 1, 0]
 
 
-def test_valid_outputs_have_no_rows() -> None:
-    table = broken(("none", None, 9), ("timeout", None, 0), ("trailing_comma", 3, 4))
-    found = failure_positions(table, bins=2)
-    assert found["failure"].tolist() == ["timeout"] * 3 + ["trailing_comma"] * 3
-    assert found["attempts"].tolist() == [0, 0, 1, 0, 1, 0]
-    for nothing in (table.head(1), table.head(0)):
-        empty = failure_positions(nothing)
-        assert empty.empty
-        assert empty.dtypes.astype(str).to_dict() == found.dtypes.astype(str).to_dict()
-
-
 @pytest.mark.parametrize(
     "table, problem",
     [
@@ -239,25 +217,3 @@ def test_parts_add_up_in_any_order(rows: list[Any], bins: int, random: Any) -> N
 
 
 # --- of outputs that were read ------------------------------------------------------------------
-
-
-def test_what_was_put_in_comes_out_by_run_and_domain() -> None:
-    found = failure_modes(every_failure(2), ["run", "domain"])
-    assert found.index.tolist() == [*FAILURES[1:], "total"]
-    assert found.loc["total", "total"].item() == 2 * 13
-    per_run = found.T.groupby(level="run").sum().T
-    assert (per_run.loc[list(FAILURES[1:]), ["run 0", "run 1"]] == 1).all(axis=None)
-
-
-def test_places_of_every_failure() -> None:
-    found = failure_positions(every_failure(2))
-    kept = every_failure(2).set_index("failure")
-    for failure, rows in found.groupby("failure"):
-        placed, placeless = rows["attempts"].iloc[:-1].sum(), rows["attempts"].iloc[-1]
-        assert placed + placeless == 2
-        assert placed == kept.loc[failure, "offset"].notna().sum()
-        if failure == "truncated_json":
-            assert rows["attempts"].iloc[-2] == 2  # cut off: it breaks at its own end
-    never = found[found["start"].isna() & (found["attempts"] == 2)]["failure"]
-    assert set(never) >= {"empty_response", "schema_violation", *FAILURES[1:4], *FAILURES[5:8]}
-    assert not set(never) & {"trailing_comma", "truncated_json", "malformed_json"}

@@ -8,16 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.failures import (
     LENGTH_COLUMNS,
-    LENGTHS,
     validity_by_length,
 )
-from extractbench_nb.support.token_counts import count_tokens
-from tests.attempts import every_failure
-from tests.extraction.conftest import sample
 
 
 class Listed:
@@ -163,24 +158,6 @@ def test_attempts_add_up_in_any_order(
 
 
 # --- what is measured --------------------------------------------------------------------------
-
-
-def test_gold_is_counted_as_in_table_6() -> None:
-    attempts = every_failure(3)
-    found = validity_by_length(attempts, sample(), bins=100)
-    figures = xb.benchmark.complexity(sample())["gold_tokens"]
-    assert found["shortest"].tolist() == sorted(figures.unique())
-    texts = [path.read_text("utf-8") for path in sample().documents["gold_path"]]
-    assert sorted(map(count_tokens, texts)) == sorted(figures)
-
-
-@pytest.mark.parametrize("of", LENGTHS)
-def test_every_length(of: str) -> None:
-    attempts = every_failure(3)
-    found = validity_by_length(attempts, sample(), of, bins=3)
-    assert set(found["measure"]) == {of}
-    assert found["attempts"].sum() == len(attempts) == 42
-    assert found["valid"].sum() == attempts["valid"].sum() == 3
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """The outputs of runs: read, counted by failure, evaluated, summed up as the paper does."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import extractbench_nb as xb
 from extractbench_nb.benchmark.baseline import BASELINE_COLUMNS
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs.outputs import ATTEMPT_COLUMNS, predictions
-from tests.attempts import outputs as outputs_of
 
 RUNS = {
     "gold": (lambda text: text, {}, "none"),
@@ -143,27 +141,6 @@ def test_the_effect_of_repair(attempts: pd.DataFrame, sample: Any) -> None:
     assert found.loc[["gold", "fenced", "empty", "limit"], "gain"].eq(0).all()
 
 
-def test_what_is_forgiven_is_chosen(attempts: pd.DataFrame, sample: Any) -> None:
-    found = xb.benchmark.repair_effect(attempts, sample, failures="truncated_json").set_index("run")
-    assert found["forgiven"].to_dict() == {r: 14 if r == "cut" else 0 for r in found.index}
-    forgiven = xb.benchmark.forgive(attempts, ["truncated_json"])
-    changed = forgiven["forgiven"].notna()
-    assert set(forgiven.loc[changed, "run"]) == {"cut"}
-    assert forgiven.loc[changed, "failure"].eq("none").all()
-    assert forgiven.loc[~changed, "failure"].equals(attempts.loc[~changed, "failure"])
-    assert attempts["failure"].eq("truncated_json").sum() == changed.sum()
-    with pytest.raises(InputError, match="'empty_response' cannot be forgiven; expected one of"):
-        xb.benchmark.forgive(attempts, "empty_response")
-
-
-def test_a_breach_of_the_schema_is_no_fault_of_form(sample: Any) -> None:
-    attempts = xb.read_outputs(outputs_of("mine", ["schema_violation"]), sample)
-    assert xb.benchmark.repair_effect(attempts, sample)["forgiven"].item() == 0
-    taken = xb.benchmark.repair_effect(attempts, sample, failures="schema_violation")
-    assert taken["forgiven"].item() == 14
-    assert taken["gain"].item() > 0
-
-
 def test_recorded_runs_and_runs_with_failed_calls_together(sample: Any) -> None:
     names = ["kestrel-4b", "kestrel-4b structured"]
     runs = [xb.runs.Run.open(sample.root / "failures" / name) for name in names]
@@ -192,13 +169,6 @@ def test_recorded_runs_and_runs_with_failed_calls_together(sample: Any) -> None:
         xb.read_outputs([sample.runs, 5], sample)
 
 
-def test_lengths_are_characters(sample: Any) -> None:
-    text = '{"name": "Skärholm é"}'
-    frame = pd.DataFrame({"run": ["a", "b"], "document": ["cv_tobias_wendelin"] * 2})
-    frame["raw"] = pd.Series([text, text.encode()], dtype=object)
-    assert xb.read_outputs(frame, sample)["characters"].tolist() == [len(text)] * 2
-
-
 def test_tables_as_the_paper_has_them(attempts: pd.DataFrame, sample: Any) -> None:
     found = xb.benchmark.baseline_tables(attempts, sample)
     results = found.results
@@ -224,17 +194,3 @@ def test_tables_as_the_paper_has_them(attempts: pd.DataFrame, sample: Any) -> No
     assert "gold: 14 of 14 valid" in repr(found)
     with pytest.raises(InputError, match="unknown schema 'rowin'; did you mean 'rowing'"):
         found.of_schema("rowin")
-
-
-@pytest.mark.skipif("EXTRACTBENCH_RUNS" not in os.environ, reason="needs recorded runs")
-@pytest.mark.skipif("EXTRACTBENCH_DATASET" not in os.environ, reason="needs the released dataset")
-def test_recorded_outputs_load_through_the_same_reader() -> None:
-    ds = xb.load_dataset("extractbench", path=os.environ["EXTRACTBENCH_DATASET"])
-    recorded = xb.runs.recorded_outputs(os.environ["EXTRACTBENCH_RUNS"])
-    attempts = xb.read_outputs(recorded, ds)
-    assert len(attempts) == len(recorded) == 22
-    assert set(attempts["failure"]) <= {"none", "schema_violation"}
-    assert attempts["parses_strictly"].all()
-    found = xb.benchmark.baseline_tables(attempts, ds)
-    assert found.of_schema("overall").loc["total", "fields"] == 22 * 16
-    assert found.of_schema("overall").loc["total", "valid"] == attempts["valid"].sum()

@@ -20,7 +20,7 @@ from extractbench_nb.pdf import pdf_worker
 from extractbench_nb.pdf.evidence import find_evidence
 from extractbench_nb.pdf.page_images import render_page
 from extractbench_nb.pdf.pages import read_layers, read_pages
-from extractbench_nb.runs.calling import document_text
+from extractbench_nb.runs.extracting import document_text
 from tests.waiting import PATIENCE
 
 SAMPLE = load_dataset("sample").listing["pdf_path"].tolist()

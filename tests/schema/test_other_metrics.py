@@ -9,7 +9,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.core.field_metrics.registry import REGISTRY
-from extractbench_nb.runs.calling import plain_schema
+from extractbench_nb.runs.extracting import plain_schema
 
 AMOUNT = {"type": ["number", "null"], "evaluation_config": "number_exact"}
 SCHEMA: dict[str, Any] = {

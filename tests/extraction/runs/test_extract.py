@@ -11,10 +11,9 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import DatasetError
-from extractbench_nb.runs.calling import PROMPT_VERSION, plain_schema
 from extractbench_nb.runs.dataset import Dataset
+from extractbench_nb.runs.extracting import PROMPT_VERSION, plain_schema
 from extractbench_nb.runs.folders import REASONS, RUN_OUTPUT_COLUMNS, Run
-from extractbench_nb.runs.outputs import read_outputs
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
 from tests.judges.llm.providers import said
 from tests.llm_server import CUT, HANG, LLMServer, Reply, Request, failure
@@ -96,29 +95,6 @@ def test_the_schema_is_in_the_prompt_or_is_the_format(
         form["schema"]["properties"].keys()
         == xb.schema.parse_schema(raw).document["properties"].keys()
     )
-
-
-def test_a_schema_is_strict_only_where_it_keeps_the_rules(
-    run: Extract, server: LLMServer, bills: Dataset
-) -> None:
-    kept = {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}
-    kept |= {"required": ["a"], "additionalProperties": False}
-    path = bills.root / "a" / "bill" / "bill-schema.json"
-    path.write_text(json.dumps({**kept, "evaluation_config": "string_exact"}))
-    done = run(
-        ["bill1", "note1"],
-        dataset=xb.load_dataset(bills.root),
-        mode="structured",
-        document_input="file",
-        max_concurrency=1,
-    )
-    forms = [request.body["response_format"]["json_schema"] for request in server.requests]
-    assert [form["strict"] for form in forms] == [True, False]
-    assert forms[0]["schema"] == kept
-    documents = done.description["documents"]
-    assert documents["bill1"]["strict"] == "true"
-    assert documents["note1"]["strict"] == "false: #: additionalProperties is not false"
-    assert "where the schema keeps the rules" in done.description["parameters"]["response_format"]
 
 
 def test_a_model_that_takes_files_gets_the_file(
@@ -250,11 +226,6 @@ def test_a_failed_call_is_an_output(
     assert pd.isna(only(again)["error_reason"]) == is_passing
 
 
-def test_no_schema_is_rejected_where_none_was_sent(run: Extract, server: LLMServer) -> None:
-    server.respond = lambda _: failure(400, "the schema in your prompt is odd")
-    assert only(run(ONE))["error_reason"] == "other"
-
-
 @pytest.mark.parametrize("reply, reason", [(HANG, "timeout"), (CUT, "connection")])
 def test_nobody_answers(run: Extract, server: LLMServer, reply: Reply, reason: str) -> None:
     server.respond = lambda _: reply
@@ -296,33 +267,11 @@ def test_answers_that_are_none(
         assert meta["prompt_tokens"] in (None, 0)
 
 
-def test_the_parser_reads_a_run(run: Extract, server: LLMServer, dataset: Dataset) -> None:
-    server.script(
-        Reply(json.dumps(dataset.gold(ONE[0]))),
-        failure(400, "A maximum of 100 PDF pages may be provided."),
-        Reply(None),
-    )
-    done = run([ONE[0], FEW[1], FEW[2]], max_concurrency=1)
-    attempts = read_outputs(done, dataset).set_index("document")
-    assert attempts["failure"].to_dict() == {
-        ONE[0]: "none",
-        FEW[1]: "page_limit",
-        FEW[2]: "empty_response",
-    }
-
-
 # --- limits ------------------------------------------------------------------------------------
-
-
-def test_so_many_at_once(run: Extract, server: LLMServer) -> None:
-    server.hold(3)
-    run(max_concurrency=3)
-    assert server.peak == 3
 
 
 MODEL = "openai/gpt-4o"
 IN, OUT = 2.5e-6, 1e-5  # US dollars a token, of gpt-4o
-DEAR = 16_000 * OUT * 2.5  # of requests with max_tokens=16_000, two and not three
 
 
 def billed(request: Request, completion: int) -> Reply:
@@ -370,70 +319,6 @@ def test_a_budget_is_never_exceeded(
     assert done.outputs["cost_usd"].sum() <= budget
     assert (len(server.requests) == 0) == (budget == 0.005)
     assert len(done.outputs) == len(server.requests)
-
-
-@pytest.mark.parametrize("mode", ["prompt", "structured"])
-@pytest.mark.parametrize("sent", ["text", "file"])
-def test_the_answer_of_maximum_length_is_reserved(
-    run: Extract, server: LLMServer, mode: str, sent: str
-) -> None:
-    options = {"model": MODEL, "mode": mode, "document_input": sent}
-    without = run(ONE, budget_usd=16_384 * OUT, **options)
-    assert without.stopped is not None
-    assert "may cost up to 0." in without.stopped
-    assert "set max_tokens to reduce that" in without.stopped
-    assert not server.requests
-    done = run(ONE, budget_usd=16_384 * OUT + 0.2, **options)
-    assert (done.unasked, len(server.requests)) == ([], 1)
-
-
-@pytest.mark.parametrize("at_once", [1, 4])
-@pytest.mark.parametrize("usage", [{}, {"usage": None}, {"usage": {"total_tokens": 0}}])
-def test_a_reply_without_usage_counts_as_much_as_it_may_cost(
-    run: Extract, server: LLMServer, usage: dict[str, Any], at_once: int
-) -> None:
-    def respond(request: Request) -> Reply:
-        message = {"role": "assistant", "content": said_about(asked_about(request))}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        return Reply(body={"id": "x", "object": "chat.completion", "choices": [choice], **usage})
-
-    server.respond = respond
-    done = run(
-        model=MODEL,
-        budget_usd=DEAR,
-        max_concurrency=at_once,
-        max_tokens=16_000,
-        document_input="text",
-    )
-    assert len(server.requests) == len(done.outputs) == 2
-    assert done.outputs[["cost_usd", "prompt_tokens", "completion_tokens"]].isna().all(axis=None)
-    assert "unknown cost" in repr(done)
-
-
-def test_requests_that_break_off_are_charged(run: Extract, server: LLMServer) -> None:
-    """The provider may have done the work, and may bill it."""
-    server.respond = lambda _: CUT
-    options = {"model": MODEL, "document_input": "text", "max_tokens": 16_000, "max_attempts": 9}
-    done = run(ONE, budget_usd=DEAR, **options)
-    assert len(server.requests) == 2
-    assert done.unasked == ONE
-    server.respond = lambda _: failure(500)
-    run(ONE, budget_usd=DEAR, **options)
-    assert len(server.requests) == 2 + 9
-
-
-def test_a_model_without_a_longest_answer(
-    run: Extract, server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from extractbench_nb.judges.client import litellm
-
-    price = {"input_cost_per_token": IN, "output_cost_per_token": OUT, "mode": "chat"}
-    priced = {"openai/priced": {"litellm_provider": "openai", **price}}
-    monkeypatch.setattr(litellm(), "model_cost", litellm().model_cost | priced)
-    done = run(ONE, model="openai/priced", budget_usd=1)
-    assert done.stopped is not None
-    assert "set max_tokens" in done.stopped
-    assert run(ONE, model="openai/priced", max_tokens=None, folder=done.folder).unasked == []
 
 
 def test_a_refused_key_is_tried_once(run: Extract, server: LLMServer) -> None:
@@ -555,8 +440,13 @@ def test_bad_options_are_one_error_before_any_work(
         ([], {}, xb.InputError, "documents is empty"),
         ("cv_marisol_etxeberria", {}, xb.InputError, "a list of its ids"),
         ([3], {}, DatasetError, "no document 3"),
-        (3, {}, xb.InputError, "a list of its ids"),
-        (pd.DataFrame({"id": ONE}), {}, xb.InputError, "no column 'document'"),
+        (3, {}, xb.InputError, "documents is a int; expected a Dataset, or a list of its ids"),
+        (
+            pd.DataFrame({"document": ONE}),
+            {},
+            xb.InputError,
+            "documents is a DataFrame",
+        ),
         ("sample", {"dataset": None}, xb.InputError, "which load_dataset reads from a folder"),
         (ONE, {"dataset": None}, xb.InputError, "dataset is NoneType"),
         (ONE, {"folder": None}, xb.InputError, "folder is None; expected the path of a run's"),
@@ -670,15 +560,6 @@ def test_no_run_has_two_schemas_or_two_pdfs(
     assert {path.name: path.read_bytes() for path in done.folder.iterdir()} == before
 
 
-def test_runs_of_before_hashes_were_kept_go_on(run: Extract, bills: Dataset) -> None:
-    done = run(["bill1"], dataset=bills, document_input="file")
-    about = done.description
-    for one in about["documents"].values():
-        del one["pdf_sha256"], one["schema_sha256"]
-    (done.folder / "run.json").write_text(json.dumps(about))
-    assert run(dataset=bills, documents=["bill1", "bill2"], document_input="file").unasked == []
-
-
 # --- what must not be there --------------------------------------------------------------------
 
 
@@ -707,10 +588,3 @@ def test_no_key_is_in_the_folder(
     assert len(shown) == 5 + 4
     assert not [text for text in shown if "5f2c9a7d41e8b3" in text]
     assert sum("[hidden]" in text for text in shown[:5]) == 3
-
-
-def test_hostile_texts_stay_text(run: Extract, server: LLMServer) -> None:
-    server.respond = lambda _: failure(400, "<script>alert(1)</script>")
-    done = run(ONE, model="openai/<b>model")
-    assert "<b>" not in done._repr_html_()
-    assert "&lt;b&gt;" in done._repr_html_()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.runs.calling import PLACEHOLDERS, Prompt, plain_schema, strict_breaches
+from extractbench_nb.runs.extracting import PLACEHOLDERS, Prompt, plain_schema
 
 SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}}}
 SHOWN = json.dumps(SCHEMA, indent=2)
@@ -156,42 +156,3 @@ def test_annotations_go_and_all_else_stays(schema: Any, plain: Any) -> None:
     before = json.dumps(schema)
     assert plain_schema(schema) == plain
     assert json.dumps(schema) == before
-
-
-OBJECT = {"type": "object", "additionalProperties": False}
-
-
-@pytest.mark.parametrize(
-    "schema, breaches",
-    [
-        ({**OBJECT, "properties": {}}, []),
-        ({**OBJECT, "properties": {"a": {"type": "string"}}, "required": ["a"]}, []),
-        ({**OBJECT, "properties": {"a": {"type": "string"}}}, ["#: 'a' is not required"]),
-        ({"type": "object"}, ["#: additionalProperties is not false"]),
-        ({"type": "array", "items": OBJECT}, ["#: the root is not of type object"]),
-        ({**OBJECT, "properties": {"default": {"type": "string"}}, "required": ["default"]}, []),
-        ({**OBJECT, "default": {}}, ["#: 'default' is not supported"]),
-        (
-            {
-                **OBJECT,
-                "properties": {
-                    "a/b": {"items": {"anyOf": [{"type": ["object", "null"]}, {"oneOf": []}]}},
-                    "c": True,
-                },
-                "required": ["a/b", "c"],
-            },
-            [
-                "#/properties/a~1b/items/anyOf/0: additionalProperties is not false",
-                "#/properties/a~1b/items/anyOf/1: 'oneOf' is not supported",
-                "#/properties/c: not an object",
-            ],
-        ),
-        (
-            {**OBJECT, "$defs": {"d": {"properties": {"e": {"type": "null"}}}}},
-            ["#/$defs/d: additionalProperties is not false", "#/$defs/d: 'e' is not required"],
-        ),
-    ],
-    ids=str,
-)
-def test_the_rules_of_strict_schemas(schema: Any, breaches: list[str]) -> None:
-    assert strict_breaches(schema) == breaches

@@ -8,7 +8,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from extractbench_nb.core.evaluation_frames import OUTCOMES
-from extractbench_nb.runs.rows import FRAMES
+from extractbench_nb.runs.storage import FRAMES
 
 PASSES = ("correct", "both_absent")
 
