@@ -16,10 +16,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
-from extractbench_nb.construction.answers import Note, Reading, Tables, fenced_frame, read_csv
-from extractbench_nb.construction.cell_verdicts import Asker, TextPair, Verdict, cell_records
-from extractbench_nb.construction.table_comparison import Alignment
+from extractbench_nb.construction.aligning import (
+    Alignment,
+    Asker,
+    ColumnMatch,
+    Note,
+    RowMatch,
+    Tables,
+    TextPair,
+    Verdict,
+    cell_records,
+)
+from extractbench_nb.construction.answers import Reading, fenced_frame, read_csv
 from extractbench_nb.construction.table_rules import PASS_MARK, TableRules
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.errors import InputError, nearest
@@ -51,7 +59,7 @@ def align_released(
     if not known:
         message = "gold has none of the compared columns"
         note: Note = ("gold", "$", "nothing_compared", message, None)
-        return Alignment.of(tables._replace(values=[], configured=0), [], [], [], [note])
+        return Alignment(tables._replace(values=[], configured=0), [], [], [], [note])
     for name in keys:
         if name not in gold.columns:
             raise InputError(f"keys: gold has no column {name!r}; {nearest(name, gold.columns)}")
@@ -76,7 +84,7 @@ def align_released(
     columns += [ColumnMatch(None, n, "extra") for n in names if n not in gold.columns]
     used = Tables(ours, theirs, keys, known, numeric, len(values), rules)
     cells = cell_records(used, columns, rows, lambda texts: _verdicts(texts, used, asker))
-    return Alignment.of(used, columns, rows, cells, notes)
+    return Alignment(used, columns, rows, cells, notes)
 
 
 # --- reading --------------------------------------------------------------------------------------

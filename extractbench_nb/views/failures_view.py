@@ -395,7 +395,7 @@ class FailureExplorer(model.Choice, View):
         self._counted = False  # whether the values are those of a count
         given: Any = dataset  # documents with pages, or those that tables were built from
         self._dataset: Dataset | None = given if hasattr(given, "pdf_path") else None
-        self._tasks: TableDataset | None = given if hasattr(given, "disagreements") else None
+        self._tasks: TableDataset | None = given if hasattr(given, "tables") else None
         if not isinstance(annotations, Annotations):
             annotations = Annotations(annotations)
         self._annotations = annotations

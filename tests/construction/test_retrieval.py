@@ -16,13 +16,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from extractbench_nb.construction.evidence_recall import (
-    CELL_COLUMNS,
+from extractbench_nb.construction.retrieval import (
+    EVIDENCE_COLUMNS,
     RECALL_COLUMNS,
     Holders,
+    Retriever,
     evidence_recall,
+    split_documents,
+    texts_of,
+    words,
 )
-from extractbench_nb.construction.retrieval import Retriever, split_documents, texts_of, words
 from extractbench_nb.construction.table_dataset import load
 from extractbench_nb.errors import DatasetError, InputError
 
@@ -123,7 +126,6 @@ def test_aoe_keeps_chunks_of_every_document():
         ({"method": "embedding", "model": 3}, "q", "a function from texts to vectors"),
         ({"model": len}, "q", "goes with method='embedding'"),
         ({"store": "folder"}, "q", "goes with method='embedding'"),
-        ({"method": "embedding", "model": len, "api_base": "http://x"}, "q", "name of a model"),
         ({"chunk_size": 10, "overlap": 10}, "q", "0 <= overlap < chunk_size"),
         ({"chunk_size": 1.5, "overlap": 0}, "q", "0 <= overlap < chunk_size"),
         ({"chunk_size": True, "overlap": 0}, "q", "0 <= overlap < chunk_size"),
@@ -311,7 +313,7 @@ def test_cells_name_the_chunk_that_holds_them():
     }
     assert found.by_k.to_numpy().tolist() == [[1, 4, 3, 2, 2 / 3], [2, 4, 3, 3, 1.0]]
     assert found.recall == 1.0
-    assert list(found.cells.columns) == CELL_COLUMNS.names
+    assert list(found.cells.columns) == EVIDENCE_COLUMNS.names
     assert list(found.by_k.columns) == RECALL_COLUMNS.names
     assert "1 chunks: 2 of 3  0.667" in repr(found)
 
@@ -334,18 +336,6 @@ def test_empty_cells_do_not_count():
     assert "0 gold cells" in repr(nothing)
 
 
-def test_a_function_as_retriever():
-    def last_first(texts: Any, query: str) -> list[str]:
-        assert query == "name fee"
-        return [chunk.text for chunk in split_documents(texts)][::-1]
-
-    found = evidence_recall(GOLD, DOCUMENTS, last_first, k=1)
-    assert found.cells["document"].fillna("").tolist() == ["one", "one", "two", ""]
-    assert found.cells["status"].tolist() == ["missed", "missed", "retrieved", "absent"]
-    as_chunks = evidence_recall(GOLD, DOCUMENTS, lambda texts, _: split_documents(texts), k=2)
-    assert as_chunks.recall == 1.0
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -355,7 +345,6 @@ def test_a_function_as_retriever():
         ((GOLD, DOCUMENTS, 3), "retriever is int"),
         ((GOLD, DOCUMENTS, "bm25", 0), "k is 0"),
         ((GOLD, DOCUMENTS, "bm25", []), "k is empty"),
-        ((GOLD, DOCUMENTS, lambda *_: [1]), "something else than texts"),
     ],
 )
 def test_arguments_that_cannot_be_used(arguments: Any, message: str):
