@@ -207,8 +207,9 @@ class Asker:
             return named
         from rapidfuzz import fuzz, process
 
-        options = {"limit": _LIKELIEST_RELEASED, "score_cutoff": _FAINTLY_ALIKE}
-        names = [name for name, _, _ in process.extract(key, keys, scorer=fuzz.ratio, **options)]
+        limit, cutoff = _LIKELIEST_RELEASED, _FAINTLY_ALIKE
+        likely = process.extract(key, keys, scorer=fuzz.ratio, limit=limit, score_cutoff=cutoff)
+        names = [name for name, _, _ in likely]
         scores = self.scores([("key", name, key) for name in names])
         if names and all(score is None for score in scores):
             return None

@@ -357,21 +357,15 @@ def _holds_numbers(name: str, column: Sequence[str]) -> bool:
 
 
 def _key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
-    """Warn of blank keys, repeated keys and keys that are null words."""
     rows = _keys_of(table, keys) if keys else []
-    odd: dict[str, tuple[str, Sequence[bool]]] = {
-        "blank_key": ("a blank key", [not any(key) for key in rows]),
-        "null_word_key": ("a null word as key", [any(k) and all(map(is_absent, k)) for k in rows]),
-        "duplicate_key": (
-            "the key of an earlier row",
-            pd.Series(rows, dtype=object).duplicated().tolist(),
-        ),
-    }
-    notes: list[Note] = []
-    for kind, (meaning, flags) in odd.items():
-        found = [row for row, flag in enumerate(flags) if flag]
+    times, notes = Counter(rows), list[Note]()
+    for kind, found in (
+        ("blank_key", [n for n, key in enumerate(rows) if all(map(is_absent, key))]),
+        ("duplicate_key", [n for n, key in enumerate(rows) if times[key] > 1]),
+    ):
         if found:
-            message = f"{plural(len(found), 'row')} with {meaning}, the first is row {found[0]}"
+            what = kind.replace("_", " ")
+            message = f"{plural(len(found), 'row')} with a {what}, the first is row {found[0]}"
             notes.append((side, f"$[{found[0]}]", kind, message, rows[found[0]]))
     return notes
 
@@ -479,41 +473,34 @@ def _ratios(found: Alignment) -> dict[str, float]:
         return float(reduce(add, (cell["score"] or 0.0 for cell in some), 0.0))
 
     released, width = tables.rules.released, len(tables.values)
-    sizes = tables.gold.size, tables.predicted.size
+    gold_rows, predicted_rows = tables.gold.size, tables.predicted.size
     extra = sum(cell["column"] is None for cell in cells)
     in_pairs = [cell for cell in cells if _is_in_pair(cell)]
-    scored, matched = total(cells), sum(row.status == "matched" for row in rows)
-    gold_cells, predicted_cells = sizes[0] * width, sizes[1] * width + extra
-    # right where nothing was asked for and nothing was predicted
-    nothing = 0.0 if released else 1.0
-    recall, precision = _share(scored, gold_cells), _share(scored, predicted_cells)
-    if not gold_cells + predicted_cells:
-        recall = precision = nothing
-    row_recall, row_precision = _share(matched, sizes[0]), _share(matched, sizes[1])
-    if not sum(sizes):
-        row_recall = row_precision = nothing
-    compared = set(tables.values)
-    aligned = sum(m.gold in compared and m.predicted is not None for m in columns)
-    # the released code asks which of the configured columns gold has
-    column_recall = _share(width, tables.configured) if released else _share(aligned, width)
-    return {
-        "cell_f1": _harmonic(precision, recall),
-        "cell_precision": precision,
-        "cell_recall": recall,
-        "row_f1": _harmonic(row_precision, row_recall),
-        "row_precision": row_precision,
-        "row_recall": row_recall,
-        "column_recall": column_recall,
-        "column_precision": _share(aligned, aligned + sum(m.gold is None for m in columns)),
-        "average_cell_score": _share(total(in_pairs), len(in_pairs)),
-        "score_sum": scored,
-        "gold_cells": gold_cells,
-        "predicted_cells": predicted_cells,
+    aligned = sum(m.gold in tables.values and m.predicted is not None for m in columns)
+    counts = {
+        "score_sum": total(cells),
+        "gold_cells": gold_rows * width,
+        "predicted_cells": predicted_rows * width + extra,
         "matched_cells": len(in_pairs),
-        "gold_rows": sizes[0],
-        "predicted_rows": sizes[1],
-        "matched_rows": matched,
+        "gold_rows": gold_rows,
+        "predicted_rows": predicted_rows,
+        "matched_rows": sum(row.status == "matched" for row in rows),
     }
+    ratios = {
+        "column_precision": _share(aligned, aligned + sum(m.gold is None for m in columns)),
+        # the released code asks which of the configured columns gold has
+        "column_recall": _share(width, tables.configured) if released else _share(aligned, width),
+        "average_cell_score": _share(total(in_pairs), len(in_pairs)),
+    }
+    for kind, right in (("cell", counts["score_sum"]), ("row", counts["matched_rows"])):
+        wholes = [counts[f"{side}_{kind}s"] for side in ("predicted", "gold")]
+        precision, recall = (_share(right, whole) for whole in wholes)
+        if not any(wholes) and not released:  # nothing was asked for, and nothing was predicted
+            precision = recall = 1.0
+        both = precision + recall
+        f1 = 2 * (precision * recall) / both if both > 0 else 0.0
+        ratios |= {f"{kind}_precision": precision, f"{kind}_recall": recall, f"{kind}_f1": f1}
+    return counts | ratios
 
 
 def _is_in_pair(cell: Mapping[str, Any]) -> bool:
@@ -522,11 +509,6 @@ def _is_in_pair(cell: Mapping[str, Any]) -> bool:
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
-
-
-def _harmonic(precision: float, recall: float) -> float:
-    both = precision + recall
-    return 2 * (precision * recall) / both if both > 0 else 0.0
 
 
 # --- the result -----------------------------------------------------------------------------------
@@ -579,17 +561,7 @@ class TableComparison(TextCard):
         return replace(self, _meta={**self._meta, **labels})
 
     def with_threshold(self, threshold: float) -> TableComparison:
-        """Compare the same tables with another threshold of similarity between keys.
-
-        Parameters
-        ----------
-        threshold : float
-            Minimum similarity of keys that match, and of cells under the rule ``fuzzy``, 0 to 100.
-
-        Returns
-        -------
-        TableComparison
-            A new result, with new calls of the same judge; this one if nothing changes.
+        """Compare the same tables with another threshold of similarity between keys, 0 to 100.
 
         Raises
         ------
@@ -610,9 +582,8 @@ class TableComparison(TextCard):
         Parameters
         ----------
         recall : EvidenceRecall, optional
-            The result of `evidence_recall` for the same gold table. A gold cell that lost points
-            and whose value was in no retrieved chunk then counts as lost by retrieval, since no
-            model could have read it.
+            The result of `evidence_recall` for the same gold table: a wrong cell whose value was
+            in no retrieved chunk is then lost by retrieval.
 
         Returns
         -------

@@ -30,7 +30,7 @@ from importlib.resources import files
 from io import StringIO
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -459,7 +459,11 @@ def _data(path: str) -> str:
     return place.read_text(encoding="utf-8")
 
 
-def aoe_columns(language: str, task: str) -> tuple[tuple[str, ...], ...] | None:
+#: Key, value and numeric columns.
+_Roles: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
+
+def aoe_columns(language: str, task: str) -> _Roles | None:
     """Return the key, value and numeric columns that AOE configures for a task.
 
     They are those of ``config/task_config.yaml`` (282e688d); one name of legal_1 ends in a quote.

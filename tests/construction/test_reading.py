@@ -186,7 +186,7 @@ def test_gold_that_is_the_name_of_a_file_is_explained() -> None:
     "gold, kinds",
     [
         ("k,v\n,1\nb,2\n", ["blank_key"]),
-        ("k,v\nN/A,1\nb,2\n", ["null_word_key"]),
+        ("k,v\nN/A,1\nb,2\n", ["blank_key"]),
         ("k,v\na,1\na,2\n", ["duplicate_key"]),
         ("k,v\n", ["no_rows"]),
     ],
