@@ -248,6 +248,8 @@ def test_the_files_of_aoe(small: TableEvaluations, tmp_path: Path) -> None:
         "one_piece": dict.fromkeys(["score1", "score2", "score3", "score4"]),
         "cell_scores": rows | dict.fromkeys(cells, 0.75) | {"total_compared_cells_in_matched": 4},
     }
+    thirds = json.loads((tmp_path / "two/t2.json").read_text(encoding="utf-8"))
+    assert thirds["cell_scores"]["cell_f1"] == 0.667
     unread = json.loads((tmp_path / "one/t2.json").read_text(encoding="utf-8"))
     assert unread["if_csv_parsed"] == {"direct": 0, "mapped": 0}
     means = pd.read_csv(tmp_path / "statistics.csv").set_index(["run", "domain"])

@@ -287,6 +287,22 @@ def test_as_many_columns_as_possible_are_aligned() -> None:
     assert found.summary["cell_f1"] == 1.0
 
 
+def test_as_many_rows_as_possible_are_matched() -> None:
+    """Two pairs at 45 come before one at 95."""
+    first, close = "abcdefghijklmnopqrst", "abcdefghijklmnopqrsu"
+    gold = f"k,v\n{first},1\nabcdefghivvvvvvvvvvv,2\n"
+    answer = f"k,v\n{close},2\nwwwwwwwwwwwlmnopqrst,1\n"
+    found = compare(gold, answer, keys="k", profile=rules_of("strict", threshold=44))
+    assert found.matches["predicted_row"].tolist() == [1, 0]
+    assert found.summary["cell_f1"] == 1.0
+
+
+def test_released_similarities_are_rounded() -> None:
+    gold, answer = f"k,v\nr,{'a' * 30}bbb\n", f"k,v\nr,{'a' * 30}cccc\n"  # 89.55
+    found = compare(gold, answer, keys="k", profile=rules_of("aoe", cells="fuzzy"))
+    assert found.summary["cell_f1"] == 1.0
+
+
 JUDGED = ("k,v,name\nalpha,x,ACME\nbeta,y,Big Co\n", "k,v,label\nalpha,z,ACME\nbetta 's,y,Big\n")
 
 
