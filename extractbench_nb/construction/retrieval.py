@@ -410,10 +410,6 @@ EVIDENCE_COLUMNS = FrameSpec(
             "single chunk; absent: in no document as written in gold",
             ", ".join(STATUSES),
         ),
-        Column("rank", "Int64", "rank of the first chunk that holds it", "1 and up", True),
-        Column("document", "string", "document of that chunk, else one that holds it", "", True),
-        Column("chunk", "Int64", "number of that chunk in its document", "0 and up", True),
-        Column("documents", "int64", "documents that hold the value", "0 and up"),
     ),
 )
 RECALL_COLUMNS = FrameSpec(
@@ -491,7 +487,7 @@ def evidence_recall(
     Returns
     -------
     EvidenceRecall
-        The cells, each with the chunk that holds it, and the recall of every `k`.
+        The cells with their statuses, and the recall of every `k`.
 
     Raises
     ------
@@ -527,7 +523,6 @@ def evidence_recall(
     index = find.index(texts)
     chunks = index.chunks
     places = {chunk: place for place, chunk in enumerate(chunks)}
-    selected = {n: [places[chunk] for chunk, _ in index.select(query, n)] for n in counts}
     cells = [
         (row, str(column), text)
         for row, values in enumerate(gold.itertuples(index=False, name=None))
@@ -536,29 +531,23 @@ def evidence_recall(
     ]
     values = {value for _, _, value in cells}
     in_documents, in_chunks = (
-        {value: holders.of(value) for value in values}
+        {value: set(holders.of(value)) for value in values}
         for holders in (Holders(list(texts.values())), Holders([chunk.text for chunk in chunks]))
     )
-    ranked, names, rows = selected[counts[-1]], list(texts), []
-    ranks = {place: rank for rank, place in enumerate(ranked, 1)}
-    for row, column, value in cells:
-        inside, holding = in_documents[value], in_chunks[value]
-        rank = min((ranks[place] for place in holding if place in ranks), default=None)
-        document: str | None = None
-        number: int | None = None
-        if holding:
-            status = "missed" if rank is None else "retrieved"
-            document, number = chunks[holding[0] if rank is None else ranked[rank - 1]][:2]
-        else:
-            status = "cut" if inside else "absent"
-            document = names[inside[0]] if inside else None
-        rows.append((row, column, value, status, rank, document, number, len(inside)))
+
+    def status(value: str, selected: set[int]) -> str:
+        if in_chunks[value]:
+            return "missed" if selected.isdisjoint(in_chunks[value]) else "retrieved"
+        return "cut" if in_documents[value] else "absent"
+
     known = sum(bool(in_documents[value]) for *_, value in cells)
     recalls = []
     for count in counts:
-        kept = set(selected[count])
-        hits = sum(not kept.isdisjoint(in_chunks[value]) for *_, value in cells)
+        selected = {places[chunk] for chunk, _ in index.select(query, count)}
+        statuses = [status(value, selected) for *_, value in cells]
+        hits = statuses.count("retrieved")
         recalls.append((count, len(cells), known, hits, hits / known if known else None))
+    rows = ((*cell, one) for cell, one in zip(cells, statuses, strict=True))
     return EvidenceRecall(EVIDENCE_COLUMNS.from_rows(rows), RECALL_COLUMNS.from_rows(recalls))
 
 

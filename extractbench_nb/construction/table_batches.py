@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -438,17 +437,12 @@ class TableEvaluations(TextCard):
         for row in by_run.head(_MOST_RUNS).to_dict("records"):
             scores = " · ".join(f"{name} {row[name]:.3f}" for name in _SHOWN)
             lines.append(f"{one_line(row['run'], 40)}  {scores} · {plural(row['tables'], 'table')}")
-        if len(by_run) > _MOST_RUNS:
-            lines.append(f"… {len(by_run) - _MOST_RUNS} more runs; .by_run has them")
-        modes = Counter(summary["failure_mode"].dropna())
-        if modes:
-            listed = ", ".join(f"{count} {mode}" for mode, count in modes.most_common())
-            lines.append(f"not direct: {listed}")
-        absent, errors = int(by_run["missing"].sum()), int(summary["judge_errors"].sum())
-        if absent:
-            lines.append(f"{plural(absent, 'answer')} missing and in no mean")
-        if errors:
-            lines.append(f"{plural(errors, 'cell')} without a verdict: scores are lower bounds")
+        for name, what in (
+            ("missing", "missing answers, which are in no mean"),
+            ("judge_errors", "cells without a verdict; scores are lower bounds"),
+        ):
+            if by_run[name].any():
+                lines.append(f"{what}: {by_run[name].sum()}")
         return "\n  ".join(lines)
 
 

@@ -96,7 +96,7 @@ def test_averages(small: TableEvaluations) -> None:
     # the mean of the means of tasks: here one task in each of two domains
     assert by_run["task_cell_f1"].tolist() == pytest.approx([1.75 / 4, (1 + 2 / 3) / 2])
     assert "2 runs, 4 tables" in repr(small)
-    assert "1 answer missing" in repr(small)
+    assert "missing answers, which are in no mean: 1" in repr(small)
     assert "two" in small._repr_html_()
 
 

@@ -451,15 +451,6 @@ def test_the_released_rules_where_nothing_can_be_compared() -> None:
             compare("k,v\na,1\n", "k,v\na,1\n", keys="k", values=values)
 
 
-@pytest.mark.parametrize(
-    "answer", ["k,v\na,1,2\na,3,4\n", pd.DataFrame([["a", 1, 2]], columns=[*"kvv"])]
-)
-def test_what_stops_the_released_code_is_named(answer: Any) -> None:
-    found = compare("k,v\na,1\n", answer, keys="k", profile="aoe")
-    assert "released_raises" in set(found.warnings["kind"])
-    assert 0 <= found.summary["cell_f1"] <= 1
-
-
 def test_a_table_of_keys_alone() -> None:
     found = compare("k\na\nb\n", "k\na\nc\n")
     assert found.meta["values"] == ["k"]
