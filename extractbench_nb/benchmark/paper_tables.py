@@ -326,8 +326,9 @@ def _compared_with_runs(
     part = part_name(n)
     if part not in ("5", *(str(n) for n in range(7, 14))):
         raise InputError(f"table {n!r} has no figures of runs; those that do are 5 and 7 to 13")
-    if not isinstance(runs, BaselineTables):  # type: ignore[redundant-expr]
-        kind = type(runs).__name__
+    given: object = runs
+    if not isinstance(given, BaselineTables):
+        kind = type(given).__name__
         raise InputError(f"runs is {kind}; expected what baseline_tables() returns")
     names, schemas = (list(dict.fromkeys(runs.results[name])) for name in ("run", "schema"))
     names.remove(TOTAL)

@@ -541,7 +541,7 @@ def evidence_recall(
         return "cut" if in_documents[value] else "absent"
 
     known = sum(bool(in_documents[value]) for *_, value in cells)
-    recalls = []
+    recalls, statuses = [], list[str]()
     for count in counts:
         selected = {places[chunk] for chunk, _ in index.select(query, count)}
         statuses = [status(value, selected) for *_, value in cells]
