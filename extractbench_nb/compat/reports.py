@@ -71,9 +71,10 @@ class ReportConfig:
 
     def __post_init__(self) -> None:
         """Turn a text `output_dir` into a path, and check the values."""
-        if not isinstance(self.output_dir, str | Path) or not str(self.output_dir):
-            raise InputError(f"output_dir is {self.output_dir!r}; expected a pathlib.Path")
-        object.__setattr__(self, "output_dir", Path(self.output_dir))
+        folder: object = self.output_dir
+        if not isinstance(folder, str | Path) or not folder:
+            raise InputError(f"output_dir is {folder!r}; expected a pathlib.Path")
+        object.__setattr__(self, "output_dir", Path(folder))
         if self.output_name is not None:
             _check_name(self.output_name)
         for name in ("max_reasoning_length", "top_n_lowest_fields"):
@@ -193,12 +194,34 @@ class ReportBuilder(Evaluating):
     async def build_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
     ) -> EvaluationReport:
-        """Evaluate and report in the running event loop; `build` as a coroutine."""
+        """Evaluate and report in the running event loop; `build` as a coroutine.
+
+        Parameters
+        ----------
+        json_schema, gold_json, extracted_json : object
+            As `evaluate` takes them.
+
+        Returns
+        -------
+        EvaluationReport
+            The report.
+        """
         ev = await self._evaluation_async(json_schema, gold_json, extracted_json)
         return self.from_evaluation(ev)
 
     def from_evaluation(self, ev: Evaluation) -> EvaluationReport:
-        """Report on an existing evaluation, under its own profile; nothing is evaluated again."""
+        """Report on an existing evaluation, under its own profile; nothing is evaluated again.
+
+        Parameters
+        ----------
+        ev : Evaluation
+            The evaluation.
+
+        Returns
+        -------
+        EvaluationReport
+            The report.
+        """
         c = self.config
         lengths = {
             name: getattr(c, name) for name in ("max_reasoning_length", "top_n_lowest_fields")

@@ -103,7 +103,18 @@ class StructuredEvaluator(Evaluating):
     async def evaluate_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
     ) -> dict[str, Any]:
-        """Evaluate one document in the running event loop; `evaluate` as a coroutine."""
+        """Evaluate one document in the running event loop; `evaluate` as a coroutine.
+
+        Parameters
+        ----------
+        json_schema, gold_json, extracted_json : object
+            As `evaluate` takes them.
+
+        Returns
+        -------
+        dict
+            The same as `evaluate` returns.
+        """
         return _published(await self._evaluation_async(json_schema, gold_json, extracted_json))
 
 

@@ -233,25 +233,26 @@ class Retriever:
         chunks = split_documents(documents, chunk_size=self.chunk_size, overlap=self.overlap)
         return Index(self, tuple(chunks))
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the embedding of each text as a row of length 1; zeros are not changed."""
-        model = self.model
-        if isinstance(model, str):
-            vectors: Any = _served(model, texts, self.api_base)
-        else:
-            vectors = (model.encode if hasattr(model, "encode") else model)(list(texts))
-        try:
-            matrix = np.asarray(vectors, dtype=np.float64)
-        except (TypeError, ValueError):
-            matrix = np.full((0, 0), np.nan)
-        is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
-        if not is_complete or not np.isfinite(matrix).all():
-            raise InputError(
-                f"{self.described['model']!r} returned {one_line(repr(vectors))}; expected one "
-                f"vector of finite numbers for each of {len(texts)} texts"
-            )
-        lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-        return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
+
+def _vectors(retriever: Retriever, texts: Sequence[str]) -> Vectors:
+    """Return the embedding of each text as a row of length 1; zeros are not changed."""
+    model = retriever.model
+    if isinstance(model, str):
+        vectors: Any = _served(model, texts, retriever.api_base)
+    else:
+        vectors = (model.encode if hasattr(model, "encode") else model)(list(texts))
+    try:
+        matrix = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.full((0, 0), np.nan)
+    is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
+    if not is_complete or not np.isfinite(matrix).all():
+        raise InputError(
+            f"{retriever.described['model']!r} returned {one_line(repr(vectors))}; expected one "
+            f"vector of finite numbers for each of {len(texts)} texts"
+        )
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
 
 
 def _check_k(k: Any) -> int:
@@ -328,7 +329,7 @@ class Index:
     def _scores(self, query: str) -> Vectors:
         """Return the score of every chunk: of BM25, or cosine similarity."""
         if self.retriever.method == "embedding":
-            (vector,) = self.retriever.embed([query])
+            (vector,) = _vectors(self.retriever, [query])
             return np.asarray(self._vectors @ vector)
         bm25, known = self._bm25
         asked = [word for word in words(query) if word in known]
@@ -348,7 +349,7 @@ class Index:
 
     @cached_property
     def _vectors(self) -> Vectors:
-        return self.retriever.embed([chunk.text for chunk in self.chunks])
+        return _vectors(self.retriever, [chunk.text for chunk in self.chunks])
 
     @cached_property
     def _collection(self) -> Any:
@@ -365,12 +366,12 @@ class Index:
         for start in range(collection.count(), len(texts), _STORED):
             part = texts[start : start + _STORED]
             ids = [str(start + n) for n in range(len(part))]
-            collection.add(ids=ids, embeddings=self.retriever.embed(part))
+            collection.add(ids=ids, embeddings=_vectors(self.retriever, part))
         return collection
 
     def _stored(self, query: str, count: int) -> list[Ranked]:
         """Let Chroma rank the chunks; its index is approximate."""
-        vector = self.retriever.embed([query])
+        vector = _vectors(self.retriever, [query])
         found = self._collection.query(query_embeddings=vector, n_results=count)
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
         return [(self.chunks[int(id_)], 1.0 - float(distance)) for id_, distance in pairs]
