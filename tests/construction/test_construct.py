@@ -91,14 +91,6 @@ def test_a_run_is_read_by_the_batch(
     assert "3 of 3 documents answered" in repr(run)
 
 
-def test_finished_tables_are_not_asked_for_again(start: Start, server: LLMServer) -> None:
-    start(tables=["court_rulings"])
-    start()
-    assert len(server.requests) == 3
-    start()
-    assert len(server.requests) == 3
-
-
 PROGRAM = """
 import sys
 from extractbench_nb.judges import LLM
@@ -134,12 +126,6 @@ def test_a_failed_call_is_an_invalid_answer(start: Start, server: LLMServer) -> 
     row = found.summary[~found.summary["valid"]].iloc[0]
     assert row["failure_mode"] == "no_answer"
     assert found.by_run["invalid"].tolist() == [1]
-
-
-def test_a_budget_stops_a_run(start: Start) -> None:
-    run = start(model="openai/gpt-4o-mini", budget_usd=1e-9, max_tokens=10)
-    assert run.unasked == ["court_rulings", "extraction_papers", "retailer_results"]
-    assert "construct with the same folder continues" in repr(run)
 
 
 def test_passages_in_place_of_documents(

@@ -240,22 +240,6 @@ def test_vectors_that_cannot_be_used(model: Any):
         Retriever("embedding", model=model)({"a": "a text"}, "ferry")
 
 
-def test_a_small_local_model():
-    pytest.importorskip("model2vec")
-    from model2vec import StaticModel
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import Whitespace
-
-    known = sorted({word for text in TEXTS.values() for word in text.split()})
-    tokenizer = Tokenizer(WordLevel({"[UNK]": 0} | {w: n for n, w in enumerate(known, 1)}, "[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    vectors = np.random.default_rng(7).normal(size=(len(known) + 1, 32)).astype(np.float32)
-    vectors[0] = 0
-    found = Retriever("embedding", 1, model=StaticModel(vectors, tokenizer))(TEXTS, "The tram")
-    assert found.chunks["document"].tolist() == ["tram"]
-
-
 # --- evidence --------------------------------------------------------------------------------
 
 GOLD = pd.DataFrame({"name": ["Oss", "Ulm"], "fee": ["12", "3.5"]})
