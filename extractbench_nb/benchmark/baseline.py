@@ -194,17 +194,10 @@ class BaselineTables:
         return table.rename_axis(columns=None)
 
     def of_schema(self, name: str) -> pd.DataFrame:
-        """Return the results of one schema, in the form of Tables 9 to 13.
+        """Return the results of one schema, or ``overall``, in the form of Tables 9 to 13.
 
-        Parameters
-        ----------
-        name : str
-            A schema of the dataset, or ``overall``. An unknown one is an `InputError`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per run, which is the index, with the other columns of `results`.
+        One row per run, which is the index, with the other columns of `results`. An unknown schema
+        is an `InputError`.
         """
         rows = self.results[self.results["schema"] == name]
         if rows.empty:
@@ -213,20 +206,12 @@ class BaselineTables:
         return rows.drop(columns="schema").set_index("run")
 
     def style(self, n: int | str = 5) -> PaperStyler:
-        """Return a table in the layout of the paper.
+        """Return a table in the layout of the paper: a Styler with LaTeX and Markdown.
 
-        Parameters
-        ----------
-        n : int or str, optional
-            5: valid outputs, pass rates by schema, accuracy. 7: failures. 8: pass rates only. The
-            name of a schema, or 9 to 13 for the paper's five: valid outputs and pass rate. Another
-            table is an `InputError`.
-
-        Returns
-        -------
-        PaperStyler
-            A pandas Styler; also with ``.to_latex()`` and ``.to_markdown()``. The best run of a
-            column is bold; rates are red if no field passed.
+        `n` is 5 (valid outputs, pass rates by schema, accuracy), 7 (failures), 8 (pass rates only),
+        the name of a schema, or 9 to 13 for the paper's five (valid outputs and pass rate); another
+        table is an `InputError`. The best run of a column is bold; rates are red if no field
+        passed.
         """
         needs("jinja2", "notebook")
         from extractbench_nb.benchmark.publication import styled
@@ -250,15 +235,12 @@ class BaselineTables:
     def __repr__(self) -> str:
         """Write validity and pass rate of each run, and what qualifies them."""
         overall = self.of_schema(OVERALL)
-        runs = overall.drop(index=TOTAL)
-        lines = [f"BaselineTables of {plural(len(runs), 'run')}"]
+        lines = [f"BaselineTables of {plural(len(overall) - 1, 'run')}"]
         lines += [
             f"  {run}: {row['valid']} of {row['documents']} valid, "
             f"pass rate {_percent(row['pass_rate'])} (at most {_percent(row['ceiling'])})"
             for run, row in overall.to_dict("index").items()
         ]
-        if runs["documents"].min() < runs["documents"].max():
-            lines.append("  the runs have different numbers of documents: see run.unasked")
         if self.unanswered:
             lines.append(
                 f"  {self.unanswered} without an answer for a transient reason, counted as failures"
@@ -398,8 +380,8 @@ def _results(counts: pd.DataFrame, drawing: Drawing) -> pd.DataFrame:
     return frame
 
 
-def _percent(share: object, otherwise: str = "unknown") -> str:
-    return f"{share:.1%}" if isinstance(share, float) else otherwise
+def _percent(share: object) -> str:
+    return f"{share:.1%}" if isinstance(share, float) else "unknown"
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pandas as pd
 
@@ -38,14 +38,6 @@ SCHEMAS: Mapping[str, str] = {domain: schema for schema, domain in DOMAIN_OF_SCH
 #: The table of each domain's counts, by domain.
 _ORDER = ("10-K/Q", "credit", "resumes", "research", "sports")
 DOMAIN_TABLES: Mapping[str, int] = dict(zip(_ORDER, range(9, 14), strict=True))
-
-#: Columns that the comparisons share.
-PART = Column("table", "string", "1 to 13, figure2 or text")
-PRINTED = (
-    Column("printed", "string", "the figure as printed"),
-    Column("shown", "string", "the compared figure in the same format", "", True),
-    Column("published", "Float64", "the printed number; missing for words", "", True),
-)
 
 #: Kinds of checks: from schemas, gold or PDFs; from other printed figures; the same quantity as
 #: another printed figure; from the declarations of this package.
@@ -175,19 +167,6 @@ def formatted(figure: Figure, value: float | str | None) -> str | None:
     comma = "," if "," in figure.printed else ""
     suffix = "%" if figure.unit == "%" else "×" if figure.printed.endswith("×") else ""
     return f"{number:{comma}.{digits}f}{suffix}"
-
-
-def compared_figure(figure: Figure, value: float | str | None) -> dict[str, Any]:
-    """Return the columns that all comparisons share; `found` and `recomputed` are the number."""
-    number = float(value) if isinstance(value, (int, float)) else None
-    difference = None if number is None or figure.value is None else number - figure.value
-    return figure._asdict() | {
-        "shown": formatted(figure, value),
-        "published": figure.value,
-        "recomputed": number,
-        "found": number,
-        "difference": difference,
-    }
 
 
 # --- counts ---------------------------------------------------------------------------------------

@@ -21,16 +21,14 @@ from extractbench_nb.benchmark.paper_cells import (
     MODELS,
     NOT_REPRODUCIBLE,
     OVERALL,
-    PART,
-    PRINTED,
     ROUNDING,
     STATUSES,
     TOTAL,
     Cell,
     Cells,
     check_of,
-    compared_figure,
     figures_of,
+    formatted,
     status_of,
 )
 from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, Figure, part_name, rows_of
@@ -43,48 +41,35 @@ from extractbench_nb.stats import Drawing, wilson_interval
 if TYPE_CHECKING:
     from extractbench_nb.benchmark.publication import PaperStyler
 
+#: Statuses beside `EQUAL` and `DIFFERS`: inside the run's interval, and without a figure of a run.
+WITHIN, NO_RUN = "within", "no run"
+RUN_STATUSES = (EQUAL, WITHIN, DIFFERS, NO_RUN)
+
 COMPARE_COLUMNS = FrameSpec(
     "compare",
     "one row per printed figure",
     (
-        PART,
+        Column("table", "string", "1 to 13, figure2 or text"),
         Column("row", "string", "domain, model, preset or kind of failure; an id in the text"),
         Column("column", "string", "what the figure is"),
-        *PRINTED,
-        Column("recomputed", "Float64", "the recomputed number", "", True),
+        Column("run", "string", "run that the figure is compared with", "", True),
+        Column("printed", "string", "the figure as printed"),
+        Column("shown", "string", "the compared figure in the same format", "", True),
+        Column("published", "Float64", "the printed number; missing for words", "", True),
+        Column("recomputed", "Float64", "the recomputed number, or that of the run", "", True),
         Column("difference", "Float64", "recomputed - published", "", True),
-        Column("unit", "string", "unit of both"),
-        Column("status", "string", "result of the comparison", ", ".join(STATUSES)),
+        Column("low", "Float64", "lower end of the interval of a run's number", "", True),
+        Column("high", "Float64", "upper end of the interval of a run's number", "", True),
+        Column("unit", "string", "unit of the numbers"),
+        Column("status", "string", "result", ", ".join(dict.fromkeys((*STATUSES, *RUN_STATUSES)))),
         Column("reason", "string", "why it differs, or what is missing", "", True),
         Column("source", "string", "source of the recomputed figure", "", True),
         Column("check", "string", "kind of check", ", ".join(CHECKS), True),
         Column("where", "string", "section, caption or footnote"),
     ),
 )
-
-#: Statuses beside `EQUAL` and `DIFFERS`: inside the run's interval, and without a figure of a run.
-WITHIN, NO_RUN = "within", "no run"
-RUN_COMPARISON_STATUSES = (EQUAL, WITHIN, DIFFERS, NO_RUN)
-
-RUN_COMPARISON_COLUMNS = FrameSpec(
-    "compare_runs",
-    "one row per printed figure of a model",
-    (
-        Column("table", "string", "5 or 7 to 13"),
-        Column("row", "string", "model or kind of failure, as printed"),
-        Column("column", "string", "what the figure is; in Table 7 the model"),
-        Column("run", "string", "run that the figure is compared with", "", True),
-        *PRINTED,
-        Column("found", "Float64", "the run's number", "", True),
-        Column("difference", "Float64", "found - published", "", True),
-        Column("low", "Float64", "lower end of the interval of found", "", True),
-        Column("high", "Float64", "upper end of the interval of found", "", True),
-        Column("unit", "string", "unit of the numbers"),
-        Column("status", "string", "result of the comparison", ", ".join(RUN_COMPARISON_STATUSES)),
-        Column("reason", "string", "known error of the printed figure", "", True),
-        Column("where", "string", "section or appendix"),
-    ),
-)
+#: Columns of comparisons with runs only, and without runs only.
+_OF_RUNS, _OF_DATA = ["run", "low", "high"], ["source", "check"]
 
 #: Rows of Table 7, and the failures of `parse_output`.
 _FAILURES = {
@@ -177,7 +162,7 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row per printed figure. Without `runs` the columns of `COMPARE_COLUMNS`: ``status`` is
+        One row per printed figure; see `COMPARE_COLUMNS`. Without `runs` ``status`` is
         ``equal`` (after rounding to the printed decimals), ``rounding`` (one unit of the last
         decimal apart), ``differs``, ``declared`` or ``not reproducible``, and ``reason`` says why.
         ``check`` is the kind of check: ``recomputed from data`` (schemas, gold or PDFs), ``derived
@@ -185,9 +170,9 @@ def compare(
         paper prints the same quantity elsewhere), ``declared`` (it follows from this package, such
         as its presets, and never counts as equal); NA if nothing was compared.
 
-        With `runs` the columns of `RUN_COMPARISON_COLUMNS`: ``low`` to ``high`` is the interval of
-        ``found``; ``status`` is ``equal``, ``within`` (the printed figure is inside the interval),
-        ``differs`` or ``no run``. Totals are compared if there are runs for all six models.
+        With `runs` ``recomputed`` is the run's number and ``low`` to ``high`` its interval;
+        ``status`` is ``equal``, ``within`` (the printed figure is inside the interval), ``differs``
+        or ``no run``. Totals are compared if there are runs for all six models.
 
     Raises
     ------
@@ -210,9 +195,8 @@ def compare(
         raise InputError("models= and domains= say what runs stand for; give runs= too")
     facts = facts_of(dataset)
     parts = PARTS if n is None else (part_name(n),)
-    return COMPARE_COLUMNS.from_records(
-        row for part in parts for row in _compared(rows_of(part), recompute(part, facts))
-    )
+    rows = (row for part in parts for row in _compared(rows_of(part), recompute(part, facts)))
+    return COMPARE_COLUMNS.from_records(rows).drop(columns=_OF_RUNS)
 
 
 def style(
@@ -311,9 +295,22 @@ def _compared(figures: Iterable[Figure], cells: Cells) -> Iterator[dict[str, Any
         cell = cells[figure.row, figure.column]
         status = status_of(figure, cell)
         reason = cell.note if status in (DIFFERS, NOT_REPRODUCIBLE) else ""
-        texts = {"status": status, "reason": reason or None, "source": cell.source or None}
-        texts["check"] = check_of(figure, cell)
-        yield compared_figure(figure, None if cell.is_printed else cell.value) | texts
+        yield _row(
+            figure,
+            None if cell.is_printed else cell.value,
+            status=status,
+            reason=reason or None,
+            source=cell.source or None,
+            check=check_of(figure, cell),
+        )
+
+
+def _row(figure: Figure, value: float | str | None, **others: Any) -> dict[str, Any]:
+    """Return a row of `COMPARE_COLUMNS`."""
+    number = float(value) if isinstance(value, (int, float)) else None
+    gap = None if number is None or figure.value is None else number - figure.value
+    numbers = {"published": figure.value, "recomputed": number, "difference": gap}
+    return figure._asdict() | numbers | {"shown": formatted(figure, value)} | others
 
 
 # --- your own runs --------------------------------------------------------------------------------
@@ -333,24 +330,30 @@ def _compared_with_runs(
     if not isinstance(given, BaselineTables):
         kind = type(given).__name__
         raise InputError(f"runs is {kind}; expected what baseline_tables() returns")
-    names = list(dict.fromkeys(runs.results["run"]))
-    chosen = _run_of_model(part, [run for run in names if run != TOTAL], models)
-    if len(chosen) == len(names) - 1 == len(MODELS):
-        chosen[TOTAL] = TOTAL
-    schemas = _schema_of_domain(runs, domains) | {OVERALL: OVERALL}
+    names, schemas = (list(dict.fromkeys(runs.results[name])) for name in ("run", "schema"))
+    names.remove(TOTAL)
+    schemas.remove(OVERALL)
+    named = {run: model for run in names if (model := _model_of(run, part)) is not None}
+    folders = {name: DOMAIN_OF_SCHEMA.get(name.rpartition("/")[2], "") for name in schemas}
+    known = {name: domain for name, domain in folders.items() if domain}
+    run_of = _by_target("models", named if models is None else models, names, MODELS)
+    schema_of = _by_target("domains", known if domains is None else domains, schemas, DOMAINS)
+    if len(run_of) == len(names) == len(MODELS):
+        run_of[TOTAL] = TOTAL
     results = {(row["run"], row["schema"]): row for row in runs.results.to_dict("records")}
     by_table = {str(table): domain for domain, table in DOMAIN_TABLES.items()}
     rows = []
     for figure in rows_of(part):
         if figure.row == HEADER:
             continue
-        run = chosen.get(figure.column if part == "7" else figure.row)
+        run = run_of.get(figure.column if part == "7" else figure.row)
         value, low, high = None, None, None
         if run is not None and part == "7":
             value, low, high = _failed(figure.row, runs, run)
         elif run is not None:
-            name, _, last = figure.column.rpartition(" ")
-            row = results.get((run, schemas.get(name or by_table.get(part, OVERALL))))
+            domain, _, last = figure.column.rpartition(" ")
+            domain = domain or by_table.get(part, OVERALL)
+            row = results.get((run, OVERALL if domain == OVERALL else schema_of.get(domain)))
             value, low, high = _of_results(row, last) if row else (None, None, None)
         status = NO_RUN
         if value is not None and figure.value is not None:
@@ -359,63 +362,36 @@ def _compared_with_runs(
             status = EQUAL if is_equal else WITHIN if inside else DIFFERS
         domain = figure.column.removesuffix(" rate")
         sums_up = figure.table == "8" and figure.row == TOTAL and domain in DOMAINS
-        reason = divided(domain) if sums_up else ""
-        texts = {"run": run, "status": status, "reason": reason or None}
-        rows.append(compared_figure(figure, value) | {"low": low, "high": high} | texts)
-    return RUN_COMPARISON_COLUMNS.from_records(rows)
+        reason = (divided(domain) if sums_up else "") or None
+        rows.append(_row(figure, value, run=run, low=low, high=high, status=status, reason=reason))
+    return COMPARE_COLUMNS.from_records(rows).drop(columns=_OF_DATA)
 
 
-def _run_of_model(part: str, runs: list[str], models: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the run of each model, by default the one whose name is the model's.
+def _model_of(run: str, part: str) -> str | None:
+    """Return the model that a run is named as.
 
     Runs whose names end in ``structured`` are for Table 8, the others for all other tables.
     """
+    if run.casefold().endswith("structured") != (part == "8"):
+        return None
     letters = {re.sub(r"[\W_]+", "", model.casefold()): model for model in MODELS}
-    named = {}
-    for run in runs:
-        name = run.rpartition("/")[2].casefold().removesuffix("structured")
-        model = letters.get(re.sub(r"[\W_]+", "", name))
-        if model and run.casefold().endswith("structured") == (part == "8"):
-            named[run] = model
-    mode = " in structured mode" if part == "8" else ""
-    absent = f"no run is named as a model of the paper{mode}"
-    return _by_target("models", "run", named if models is None else models, runs, MODELS, absent)
-
-
-def _schema_of_domain(runs: BaselineTables, domains: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the schema of each domain, by default that with the released schema's folder."""
-    schemas = [name for name in dict.fromkeys(runs.results["schema"]) if name != OVERALL]
-    if domains is None:
-        folders = {name: name.rpartition("/")[2] for name in schemas}
-        domains = {n: DOMAIN_OF_SCHEMA[f] for n, f in folders.items() if f in DOMAIN_OF_SCHEMA}
-    absent = "no schema of the runs is one of the paper's"
-    return _by_target("domains", "schema", domains, schemas, DOMAINS, absent)
+    name = run.rpartition("/")[2].casefold().removesuffix("structured")
+    return letters.get(re.sub(r"[\W_]+", "", name))
 
 
 def _by_target(
-    argument: str,
-    kind: str,
-    targets: Mapping[str, str],
-    names: list[str],
-    allowed: tuple[str, ...],
-    absent: str,
+    argument: str, targets: Mapping[str, str], names: list[str], allowed: tuple[str, ...]
 ) -> dict[str, str]:
     """Invert a mapping of runs to models, or of schemas to domains, and check it."""
-    usage = f"pass {argument}={{{kind}: {argument[:-1]}}}"
-    found: dict[str, str] = {}
-    for name, target in targets.items():
-        if name not in names:
-            raise InputError(f"{argument}: no {name!r}; {nearest(name, names)}")
+    found = {target: name for name, target in targets.items()}
+    if not found or len(found) < len(targets) or not set(targets) <= set(names):
+        raise InputError(
+            f"{argument} is {dict(targets)!r}; expected a different one of {', '.join(allowed)} "
+            f"for some of {', '.join(map(repr, names))}"
+        )
+    for target in found:
         if target not in allowed:
-            problem = f"{argument}[{name!r}]: no {target!r}; {nearest(target, allowed)}"
-            raise InputError(problem)
-        if target in found:
-            both = f"{found[target]!r} and {name!r}"
-            raise InputError(f"{kind}s {both} both stand for {target}; {usage} to choose one")
-        found[target] = name
-    if not found:
-        choices = f"{argument} are {', '.join(allowed)}"
-        raise InputError(f"{absent} ({', '.join(map(repr, names))}); {usage}, where {choices}")
+            raise InputError(f"{argument}: no {target!r}; {nearest(target, allowed)}")
     return found
 
 

@@ -18,7 +18,7 @@ from extractbench_nb.cli.output import (
     print_text,
     records,
 )
-from extractbench_nb.support.wording import cut
+from extractbench_nb.support.wording import cut, plural
 
 _FILE = click.Path(path_type=Path)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -186,7 +186,7 @@ def batch(runs: str, *, out: Path | None, progress: bool, as_json: bool, **optio
     if out is not None:
         found.write_aoe(out)
     if as_json:
-        names = {"runs": found.by_run, "answers": found.summary, "missing": found.missing}
+        names = {"runs": found.by_run, "answers": found.summary}
         print_json({name: records(frame) for name, frame in names.items()})
         return
     by_run = found.by_run
@@ -195,5 +195,5 @@ def batch(runs: str, *, out: Path | None, progress: bool, as_json: bool, **optio
     modes = found.summary[["run", "failure_mode"]].dropna().value_counts(sort=False).reset_index()
     for run, mode, count in modes.itertuples(index=False):
         print_text(f"note: run {run}: {count} not direct: {mode}")
-    for name, group in found.missing.groupby("run"):
-        print_text(f"note: run {name!s} has no answer for {', '.join(group['document'])}")
+    for run, count in by_run.loc[by_run["missing"] > 0, ["run", "missing"]].itertuples(index=False):
+        print_text(f"note: run {run} has no answer for {plural(count, 'table')}")

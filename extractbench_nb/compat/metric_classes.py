@@ -223,7 +223,7 @@ class MetricRegistry:
             ("any",),
             pass_rule="the metric decides",
             source="class",
-            summary=_summary(factory),
+            summary="",
             takes_node=True,
         )
         for name in (entry.name, *aliases):
@@ -262,13 +262,6 @@ def _place(factory: object) -> tuple[str, str] | None:
     if not isinstance(module, str) or not isinstance(name, str) or name.endswith("<lambda>"):
         return None
     return module, name
-
-
-def _summary(factory: Callable[[], Any]) -> str:
-    """Return the first line of a docstring that is the factory's own, not its base's."""
-    text = inspect.cleandoc(getattr(factory, "__dict__", {}).get("__doc__") or "")
-    generated = text.startswith(f"{getattr(factory, '__name__', '')}(")  # by a dataclass
-    return "" if generated else text.partition("\n")[0]
 
 
 #: The registry that all evaluations use.

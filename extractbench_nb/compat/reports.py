@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,14 +47,14 @@ class ReportConfig:
     Raises
     ------
     InputError
-        A value is invalid; the message lists all invalid values.
+        A value is invalid.
 
     Examples
     --------
     >>> ReportConfig(output_name="../elsewhere")
     Traceback (most recent call last):
         ...
-    extractbench_nb.errors.InputError: ReportConfig: output_name is '../elsewhere'; ...
+    extractbench_nb.errors.InputError: output_name is '../elsewhere'; ...
     """
 
     output_dir: Path = Path("./outputs")
@@ -71,36 +70,25 @@ class ReportConfig:
     alignment: str | Aligner = "optimal"
 
     def __post_init__(self) -> None:
-        """Turn a text `output_dir` into a path, and report all wrong values in one error."""
+        """Turn a text `output_dir` into a path, and check the values."""
         folder: object = self.output_dir
-        if isinstance(folder, str) and folder:
-            object.__setattr__(self, "output_dir", Path(folder))
-        if problems := list(self._problems()):
-            raise InputError("ReportConfig: " + "; ".join(problems))
-
-    def _problems(self) -> Iterator[str]:
-        folder: object = self.output_dir
-        if not isinstance(folder, Path):
-            yield f"output_dir is {folder!r}; expected a pathlib.Path"
+        if not isinstance(folder, str | Path) or not folder:
+            raise InputError(f"output_dir is {folder!r}; expected a pathlib.Path")
+        object.__setattr__(self, "output_dir", Path(folder))
         if self.output_name is not None:
-            yield from _name_problems(self.output_name)
+            _check_name(self.output_name)
         for name in ("max_reasoning_length", "top_n_lowest_fields"):
             value = getattr(self, name)
             if type(value) is not int or value < 0:
-                yield f"{name} is {value!r}; expected an integer that is 0 or more"
+                raise InputError(f"{name} is {value!r}; expected an integer that is 0 or more")
         for name in _SWITCHES.values():
             if type(getattr(self, name)) is not bool:
-                yield f"{name} is {getattr(self, name)!r}; expected True or False"
-        try:
-            choose_judge(self.judge)
-        except InputError as error:
-            yield str(error)
-        if self.alignment != "optimal" and not callable(self.alignment):
-            yield f"alignment is {self.alignment!r}; expected 'optimal' or a function"
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected True or False")
+        choose_judge(self.judge)
 
 
-def _name_problems(name: object) -> Iterator[str]:
-    """Yield why a name cannot be that of a folder below the output folder."""
+def _check_name(name: object) -> None:
+    """Refuse a name that cannot be that of a folder below the output folder."""
     if isinstance(name, str) and name.isprintable():
         path, parts = Path(name), Path(name.replace("\\", "/")).parts
         with suppress(UnicodeEncodeError):
@@ -108,7 +96,7 @@ def _name_problems(name: object) -> Iterator[str]:
             if path.parts and not path.is_absolute() and ".." not in parts:
                 return
     expected = "the name of a folder below output_dir, without '..' and control characters"
-    yield f"output_name is {name!r}; expected {expected}"
+    raise InputError(f"output_name is {name!r}; expected {expected}")
 
 
 class Fields(dict[str, Any]):
@@ -260,8 +248,7 @@ class ReportBuilder(Evaluating):
         InputError
             The report's name is a path outside the output folder.
         """
-        for problem in _name_problems(report.output_name):
-            raise InputError(problem)
+        _check_name(report.output_name)
         files = evaluation_files(report, self.config.max_reasoning_length)
         wanted = {n: text() for n, text in files.items() if getattr(self.config, _SWITCHES[n])}
         return write_files(self.config.output_dir / report.output_name, wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,8 +90,7 @@ class StructuredEvaluator(Evaluating):
         dict
             ``schema``, the parsed `Schema`, and ``results``: a `MetricResult` by path and metric
             id. Paths are ``$.properties.name``, of map entries
-            ``$.properties.m.additionalProperties.key``, of a union whose branches disagree about
-            their metric ``$.properties.u.anyOf[0]``. A metric that failed has the key
+            ``$.properties.m.additionalProperties.key``. A metric that failed has the key
             ``error_<metric>`` and score 0.
 
         Raises
@@ -147,36 +146,19 @@ def with_absolute_tolerances(schema: SchemaSource) -> Schema:
 
 def _published(ev: Evaluation) -> dict[str, Any]:
     """Write the counted fields of an evaluation as extract-bench does."""
-    branches, rows = dict(_disputed_branches(ev.schema)), iter(field_outcomes(ev))
+    rows = iter(field_outcomes(ev))
     results: dict[str, dict[str, MetricResult]] = {}
     for leaf in ev.records:
         # the rows are those of the same verdicts, in the same order
         pairs = [(verdict, next(rows)) for verdict in leaf.settled] if leaf.counted else []
         if pairs:
-            quoted = pairs[0][1]["path"] + branches.get(id(leaf.node), "")
+            quoted = pairs[0][1]["path"]
             plain = without_brackets(quoted)
             # a key may hold anything, also what looks like another path
             results[quoted if plain in results else plain] = dict(
                 _result(leaf.values, verdict, row) for verdict, row in pairs
             )
     return {"schema": ev.schema, "results": results}
-
-
-def _disputed_branches(schema: Schema) -> Iterator[tuple[int, str]]:
-    """Yield what a union becomes for each branch, by id, if its branches disagree on a metric."""
-    for node in schema.nodes():
-        if node.kind != "union" or node.config is not None:
-            continue
-        branches = node.children.branches
-        metrics = {
-            tuple(spec.metric_id for spec in branch.config.metrics)
-            for branch in branches
-            if branch.kind != "null" and branch.config is not None
-        }
-        if len(metrics) > 1:
-            keyword = "oneOf" if "oneOf" in node.keywords else "anyOf"
-            for index in range(len(branches)):
-                yield id(node.choose(index)), f".{keyword}[{index}]"
 
 
 def _result(

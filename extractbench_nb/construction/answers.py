@@ -9,28 +9,25 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.construction.table_rules import TableRules
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.files import read_text
 from extractbench_nb.support.wording import one_line, plural
-from extractbench_nb.tables import Table, read_table, seen_csv, table_of_csv, text_of, texts_of
+from extractbench_nb.tables import read_table, seen_csv, table_of_csv, text_of, texts_of
 
-#: Repairs and problems of a reading, in the order in which they can arise: kind, what it means.
+#: Repairs and problems of a reading: kind, what it means.
 READING_KINDS = {
-    "bom": "a byte order mark was removed",
     "thoughts": "the thoughts before the answer were left out",
-    "thoughts_unclosed": "the thoughts never end; what follows them was read",
     "fence_missing": "the table is not in a code fence",
     "fence_label": "the code fence is not labelled csv",
     "fence_unclosed": "the code fence never ends; the answer may be cut off",
@@ -39,10 +36,8 @@ READING_KINDS = {
     "other_delimiter": "fields are separated by another character than commas",
     "mended": "the text of the table was repaired",
     "thousands_joined": "numbers with unquoted thousands separators were put together",
-    "thousands_ambiguous": "unquoted thousands separators can be put together in several ways",
     "row_too_long": "a row has more fields than the header; they are in columns of their own",
     "row_too_short": "a row has fewer fields than the header",
-    "header_repeated": "rows that repeat the header were left out",
     "duplicate_header": "columns have the same name; they got numbers",
     "blank_header": "columns have no name; they got numbers",
     "no_rows": "there is a header, and no row below it",
@@ -50,25 +45,22 @@ READING_KINDS = {
     "no_table": "no table was found",
     "unreadable": "the table cannot be read",
 }
-#: One warning: side, path, kind, message, value.
-Note = tuple[str, str, str, str, Any]
 #: The kinds without a table.
 FAILURES = ("no_answer", "no_table", "unreadable")
 
+_FENCED = "```"
 _FENCE = re.compile(
     r"```[ \t]*(?P<label>[\w+.-]*)[^\S\n]*\n(?P<inside>.*?)(?P<end>```|\Z)", re.DOTALL
 )
-_FENCED = "```"
-_OPEN = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_CLOSED = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_THOUGHTS = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
 _ANSWER = re.compile(r"<(output|answer)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_CODE = ("python", "py", "sql", "bash", "sh", "r", "yaml", "xml-schema")
-_OTHER_FORMATS = {"json", "jsonl", "ndjson", "markdown", "md", "html", "xml"}
-_FEW_DIGITS, _GROUP = re.compile(r"[¥$€£]?[+-]?\d{1,3}"), re.compile(r"\d{3}(?:\.\d+)?%?")
+_CODE = ("python", "py", "sql", "bash", "sh", "r", "yaml")
+_OTHER_FORMATS = ("json", "jsonl", "ndjson", "markdown", "md", "html", "xml")
+_OTHER_STARTS = ("[", "{", "|", "<table", "<html", "<!DOCTYPE")
 #: The line of dashes below the header of a Markdown table.
 _RULE = re.compile(r"^[ \t|:]*+-{2,}+[-: ]*+\|[-:| ]*+$", re.MULTILINE)
-#: A number of this many groups of digits is the longest that is put together.
-_MOST_PARTS = 6
+_FIRST_DIGITS = re.compile(r"[¥$€£]?[+-]?\d{1,3}(?:,\d{3})*")
+_MORE_DIGITS = re.compile(r"\d{3}(?:\.\d+)?%?")
 _MOST_FIELD = 10_000_000
 
 
@@ -149,19 +141,6 @@ def read_csv(text: str) -> pd.DataFrame | None:
         return None
 
 
-class Tables(NamedTuple):
-    """The two tables of a comparison as texts, and the roles of gold's columns."""
-
-    gold: Reading
-    predicted: Reading
-    keys: list[str]
-    values: list[str]
-    numeric: list[str]
-    #: Number of compared columns that were asked for, those that gold lacks included.
-    configured: int
-    rules: TableRules
-
-
 def read_answer(given: Any, name: str = "predicted") -> Reading:
     r"""Read one table from an answer, a file or an object, and list every repair.
 
@@ -192,210 +171,117 @@ def read_answer(given: Any, name: str = "predicted") -> Reading:
     given = as_pandas(given)
     if isinstance(given, Path) and given.suffix.lower() in (".csv", ".tsv", ".txt", ".md"):
         given = read_text(given, name)
-    reader = _Reader(name, str.__str__(given) if isinstance(given, str) else None)
-    if given is None:
-        return reader.failed("no_answer", f"{name} is None")
-    if reader.text is not None:
-        return reader.of_answer(reader.text)
-    if isinstance(given, pd.DataFrame):
-        return reader.of_frame(given)
-    if isinstance(given, list | tuple) and not given:
-        return reader.failed("no_answer", f"{name} is empty")
-    return reader.of_table(read_table(given, name=name))
+    text, notes = given if isinstance(given, str) else None, _Notes()
+    try:
+        if text is not None:
+            rows = _rows_of_answer(text.removeprefix("\ufeff"), name, notes)
+        elif isinstance(given, pd.DataFrame):
+            rows = _rows_of_frame(given, name)
+        elif given is None or (isinstance(given, list | tuple) and not given):
+            raise _NoTable("no_answer", f"{name} is empty")
+        else:
+            rows = _rows_of_table(given, name, notes)
+        columns = _columns(rows, notes)
+    except _NoTable as problem:
+        kind, message = problem.args
+        notes.add(kind, message)
+        return Reading({}, 0, notes, kind, text)
+    return Reading(columns, len(rows) - 1, notes, None, text)
 
 
-class _Reader:
-    """Reads one table, and notes the repairs; `text` is the answer that holds it, if one does."""
-
-    def __init__(self, name: str, text: str | None) -> None:
-        self.name, self.text = name, text
-        self.notes: list[tuple[str, str]] = []
-
-    def note(self, kind: str, message: str = "") -> None:
-        self.notes.append((kind, message or READING_KINDS[kind]))
-
-    def failed(self, kind: str, message: str) -> Reading:
-        self.note(kind, message)
-        return Reading({}, 0, self.notes, kind, self.text)
-
-    def of_frame(self, frame: pd.DataFrame) -> Reading:
-        """Write the values of a frame; an index of plain positions does not become a column."""
-        if frame.empty and not len(frame.columns):
-            return self.failed("no_table", f"{self.name} is a frame without columns")
-        index: pd.Index[Any] = frame.index
-        is_named = index.nlevels > 1 or index.name is not None
-        if is_named or index.inferred_type not in ("integer", "empty"):
-            frame = frame.reset_index()
-        header = [text_of(column) for column in frame.columns]
-        columns = [texts_of(frame.iloc[:, n].array) for n in range(frame.shape[1])]
-        return self.named(header, list(map(list, zip(*columns, strict=True))))
-
-    def of_table(self, table: Table) -> Reading:
-        rows = self.rows_of(table)
-        return (
-            self.named(rows[0], rows[1:]) if rows else self.failed("no_table", "the table is empty")
-        )
-
-    def rows_of(self, table: Table) -> list[list[str]]:
-        self.notes += [("mended", note) for note in table.notes]
-        return table.texts if table.cells else []
-
-    def of_answer(self, text: str) -> Reading:
-        """Find the table in an answer: after the thoughts, in tags, in the last code fence."""
-        answer = text.removeprefix("\ufeff")
-        if answer != text:
-            self.note("bom")
-        ends, begin = list(_CLOSED.finditer(answer)), _OPEN.search(answer)
-        if ends:
-            self.note("thoughts")
-            answer = answer[ends[-1].end() :]
-        elif begin is not None:
-            self.note("thoughts_unclosed")
-            answer = answer[: begin.start()] + answer[begin.end() :]
-        tagged = [match[2] for match in _ANSWER.finditer(answer) if match[2].strip()]
-        answer = tagged[-1] if tagged else answer
-        if not answer.strip():
-            return self.failed("no_answer", f"{self.name} is empty")
-        blocks = [match for match in _FENCE.finditer(answer) if match["inside"].strip()]
-        tables = [block for block in blocks if block["label"].lower() not in _CODE]
-        chosen = [block for block in tables if block["label"]] or tables
-        if len({block["inside"].strip() for block in chosen}) > 1:
-            self.note("several_tables", f"{len(chosen)} tables; the last one was read")
-        if chosen:
-            if chosen[-1]["end"] != _FENCED:
-                self.note("fence_unclosed")
-            return self.of_block(chosen[-1]["inside"], chosen[-1]["label"].lower())
-        is_bare = "," in answer.strip("\r\n").split("\n", 1)[0]  # nothing but CSV, as a file is
-        if _FENCED in answer:
-            self.note("fence_missing", "the code fence holds no table")
-        elif tagged or not is_bare or _FENCED in text:  # a fence in the thoughts is none
-            self.note("fence_missing")
-        return self.of_block(answer.replace(_FENCED, ""), "")
-
-    def of_block(self, block: str, label: str) -> Reading:
-        """Read the part of an answer that holds the table: CSV here, other formats in `tables`."""
-        plain = block.strip("\r\n")
-        is_other = label in _OTHER_FORMATS or (label in ("", "text", "csv") and _is_other(plain))
-        if not is_other:
-            delimiter, part = _delimiter(plain, label)
-            if delimiter is not None:
-                if part != plain:
-                    self.note("mended", "text around the records was left out")
-                if delimiter != ",":
-                    self.note("other_delimiter", f"fields are separated by {delimiter!r}")
-                return self.of_csv(part, delimiter)
-        try:
-            table = read_table(plain, name=self.name)
-        except InputError as error:
-            return self.failed("unreadable" if is_other else "no_table", one_line(str(error), 320))
-        if is_other:
-            self.note("other_format")
-        return self.of_table(table)
-
-    def of_csv(self, text: str, delimiter: str) -> Reading:
-        before = csv.field_size_limit(_MOST_FIELD)
-        try:
-            rows = [row for row in _records(text, delimiter) if any(map(str.strip, row))]
-            if text.count('"') % 2:  # a quote that never closes would swallow the rows below it
-                rows = self.rows_of(table_of_csv(text, "table", delimiter))
-        except (csv.Error, InputError) as error:
-            return self.failed("unreadable", str(error))
-        finally:
-            csv.field_size_limit(before)
-        if not rows:
-            return self.failed("no_table", "the block is empty")
-        header, body = [cell.strip() for cell in rows[0]], rows[1:]
-        others = [row for row in body if [cell.strip() for cell in row] != header]
-        if len(others) < len(body) and len(header) > 1:
-            self.note("header_repeated", f"{plural(len(body) - len(others), 'row')} left out")
-            body = others
-        if delimiter == ",":
-            body = self.with_thousands(body, len(header))
-        are_longer = bool(body) and all(len(row) == len(header) + 1 for row in body)
-        if are_longer and not any(row[-1].strip() for row in body):  # a comma at the end of each
-            body = [row[:-1] for row in body]
-        return self.named(*self.evened(header, body))
-
-    def with_thousands(self, body: list[list[str]], width: int) -> list[list[str]]:
-        """Put numbers together that commas have split, where that gives the header's width."""
-        joined, unclear, found = 0, 0, []
-        for row in body:
-            first, ways = None, 0
-            if width < len(row) <= _MOST_PARTS * width:
-                first, ways = _joinings(row, width)
-            joined += ways > 0
-            unclear += ways > 1
-            found.append(row if first is None else first)
-        if joined:
-            self.note("thousands_joined", f"{plural(joined, 'row')} repaired")
-        if unclear:
-            self.note("thousands_ambiguous", f"{plural(unclear, 'row')}: the first way was taken")
-        return found
-
-    def evened(self, header: list[str], body: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-        """Give all rows as many fields as there are columns; nothing that is filled is lost."""
-        while header and not header[-1] and not any(any(row[len(header) - 1 :]) for row in body):
-            header = header[:-1]
-            body = [row[: len(header)] for row in body]
-        width = len(header)
-        long = sum(len(row) > width for row in body)
-        short = sum(len(row) < width for row in body)
-        if long:
-            self.note("row_too_long", f"{plural(long, 'row')} of {len(body)}")
-            header = header + [""] * (max(map(len, body)) - width)
-        if short:
-            self.note("row_too_short", f"{plural(short, 'row')} of {len(body)}")
-        return header, [row + [""] * (len(header) - len(row)) for row in body]
-
-    def named(self, header: Sequence[str], body: list[list[str]]) -> Reading:
-        """Make the reading, with a name of its own for each column."""
-        names = [" ".join(name.split()) for name in header]
-        blank = [n for n, name in enumerate(names) if not name]
-        if blank and "row_too_long" not in dict(self.notes):
-            self.note("blank_header", f"{plural(len(blank), 'column')} without a name")
-        counts = Counter(name for name in names if name)
-        repeated = [name for name, times in counts.items() if times > 1]
-        places = [[n for n, other in enumerate(names) if other == name] for name in repeated]
-        if repeated:
-            shown = one_line(", ".join(map(repr, repeated)), 120)
-            self.note("duplicate_header", f"{shown} stand several times")
-        for same in places:  # sorted by content, so that the order of the columns does not matter
-            order = sorted(same, key=lambda n: sorted(row[n] for row in body))
-            body = [_moved(row, order, same) for row in body]
-        taken = {name for name, times in counts.items() if times == 1}
-        for n in (*chain(*places), *blank):
-            base = names[n] or f"column {n + 1}"
-            free = chain([base], (f"{base} ({number})" for number in count(2)))
-            names[n] = next(name for name in free if name not in taken)
-            taken.add(names[n])
-        if not body:
-            self.note("no_rows")
-        texts = map(list, zip(*body, strict=True)) if body else ([] for _ in names)
-        columns = dict(zip(names, texts, strict=True))
-        return Reading(columns, len(body), self.notes, None, self.text)
+class _NoTable(Exception):  # noqa: N818 - a result
+    """There is no table: kind of failure and message."""
 
 
-def _moved(row: Sequence[str], order: Sequence[int], places: Sequence[int]) -> list[str]:
-    """Return a row with the cells of some places in another order."""
-    moved = dict(zip(places, (row[n] for n in order), strict=True))
-    return [moved.get(n, cell) for n, cell in enumerate(row)]
+class _Notes(list[tuple[str, str]]):
+    """The repairs of a reading."""
+
+    def add(self, kind: str, message: str = "") -> None:
+        self.append((kind, message or READING_KINDS[kind]))
 
 
-def _is_other(text: str) -> bool:
-    """Whether a text is JSON, Markdown or HTML rather than CSV."""
-    first = text.lstrip()
-    return first.startswith(("[", "{", "|", "<table", "<html", "<!DOCTYPE")) or bool(
-        _RULE.search(text)
+def _rows_of_frame(frame: pd.DataFrame, name: str) -> list[list[str]]:
+    """Write the values of a frame; an index of plain positions does not become a column."""
+    if frame.empty and not len(frame.columns):
+        raise _NoTable("no_table", f"{name} is a frame without columns")
+    index: pd.Index[Any] = frame.index
+    is_named = index.nlevels > 1 or index.name is not None
+    if is_named or index.inferred_type not in ("integer", "empty"):
+        frame = frame.reset_index()
+    columns = [texts_of(frame.iloc[:, n].array) for n in range(frame.shape[1])]
+    return [list(map(text_of, frame.columns)), *map(list, zip(*columns, strict=True))]
+
+
+def _rows_of_table(given: Any, name: str, notes: _Notes) -> list[list[str]]:
+    table = read_table(given, name=name)
+    for note in table.notes:
+        notes.add("mended", note)
+    if not table.cells:
+        raise _NoTable("no_table", "the table is empty")
+    return table.texts
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def _rows_of_answer(text: str, name: str, notes: _Notes) -> list[list[str]]:
+    """Find the table in an answer: after the thoughts, in tags, in the last code fence."""
+    marks = list(_THOUGHTS.finditer(text))
+    answer = text[marks[-1].end() :] if marks else text
+    if marks:
+        is_closed = marks[-1][0].startswith("</")
+        notes.add("thoughts", "" if is_closed else "the thoughts never end; what follows was read")
+    tagged = [match[2] for match in _ANSWER.finditer(answer) if match[2].strip()]
+    answer = tagged[-1] if tagged else answer
+    if not answer.strip():
+        raise _NoTable("no_answer", f"{name} is empty")
+    blocks = [match for match in _FENCE.finditer(answer) if match["inside"].strip()]
+    tables = [block for block in blocks if block["label"].lower() not in _CODE]
+    chosen = [block for block in tables if block["label"]] or tables
+    if len({block["inside"].strip() for block in chosen}) > 1:
+        notes.add("several_tables", f"{len(chosen)} tables; the last one was read")
+    if chosen:
+        if chosen[-1]["end"] != _FENCED:
+            notes.add("fence_unclosed")
+        return _rows_of_block(chosen[-1]["inside"], chosen[-1]["label"].lower(), name, notes)
+    is_bare = "," in answer.strip("\r\n").split("\n", 1)[0]  # nothing but CSV, as a file is
+    if _FENCED in answer:
+        notes.add("fence_missing", "the code fence holds no table")
+    elif tagged or not is_bare or _FENCED in text:  # a fence in the thoughts is none
+        notes.add("fence_missing")
+    return _rows_of_block(answer.replace(_FENCED, ""), "", name, notes)
+
+
+def _rows_of_block(block: str, label: str, name: str, notes: _Notes) -> list[list[str]]:
+    """Read the part of an answer that holds the table: CSV here, other formats in `tables`."""
+    plain = block.strip("\r\n")
+    is_other = label in _OTHER_FORMATS or (
+        label in ("", "text", "csv")
+        and bool(plain.lstrip().startswith(_OTHER_STARTS) or _RULE.search(plain))
     )
+    delimiter, part = (None, plain) if is_other else _delimiter(plain, label)
+    if delimiter is not None:
+        if part != plain:
+            notes.add("mended", "text around the records was left out")
+        if delimiter != ",":
+            notes.add("other_delimiter", f"fields are separated by {delimiter!r}")
+        return _rows_of_csv(part, delimiter, notes)
+    try:
+        rows = _rows_of_table(plain, name, notes)
+    except InputError as error:
+        kind = "unreadable" if is_other else "no_table"
+        raise _NoTable(kind, one_line(str(error), 320)) from None
+    if is_other:
+        notes.add("other_format")
+    return rows
 
 
 def _delimiter(text: str, label: str) -> tuple[str | None, str]:
     """Return the delimiter of CSV and the part of a text that holds it, or None."""
     header = text.lstrip().split("\n", 1)[0]
     if label == "csv" or (label == "" and "," in header and _is_csv(text)):
-        counts = Counter({one: header.count(one) for one in ",;\t"})
-        best = max(counts, key=counts.__getitem__)
-        return (best if counts[best] and not counts[","] else ","), text
+        best = max(",;\t", key=header.count)
+        return ("," if "," in header else best if best in header else ","), text
     seen = seen_csv(text)
     if seen is not None and seen.delimiter != "|":
         return seen.delimiter, seen.text
@@ -405,46 +291,92 @@ def _delimiter(text: str, label: str) -> tuple[str | None, str]:
 
 
 def _is_csv(text: str) -> bool:
-    """Whether most records have the header's number of fields, or one of them more or less."""
+    """Whether most records have about the header's number of fields, and that is no sentence."""
     try:
-        rows = [row for row in _records(text, ",") if row]
+        header, *body = filter(None, _records(text, ","))
     except csv.Error:
         return True  # the reading names the problem
+    widths = range(max(2, len(header) - 1), 2 * len(header) + 2)
+    near = sum(len(row) in widths for row in body)
+    return 2 * near >= len(body) and not header[-1].rstrip().endswith((".", "。", ":", "\uff1a"))
+
+
+def _records(text: str, delimiter: str) -> list[list[str]]:
+    before = csv.field_size_limit(_MOST_FIELD)
+    try:
+        reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+        return list(reader)
+    finally:
+        csv.field_size_limit(before)
+
+
+def _rows_of_csv(text: str, delimiter: str, notes: _Notes) -> list[list[str]]:
+    """Read CSV, and give all rows as many fields; nothing that is filled is lost."""
+    try:
+        rows = [row for row in _records(text, delimiter) if any(map(str.strip, row))]
+        if text.count('"') % 2:  # a quote that never closes would swallow the rows below it
+            table = table_of_csv(text, "table", delimiter)
+            for note in table.notes:
+                notes.add("mended", note)
+            rows = table.texts if table.cells else []
+    except (csv.Error, InputError) as error:
+        raise _NoTable("unreadable", str(error)) from None
     if not rows:
-        return False
-    width, body = len(rows[0]), rows[1:]
-    near = sum(width - 1 <= len(row) <= 2 * width + 1 and len(row) > 1 for row in body)
-    is_prose = any(cell.rstrip().endswith((".", "。", ":", "\uff1a")) for cell in rows[0][-1:])
-    return 2 * near >= len(body) and not is_prose
+        raise _NoTable("no_table", "the block is empty")
+    header, body = [cell.strip() for cell in rows[0]], rows[1:]
+    if delimiter == ",":
+        joined = [_with_thousands(row, len(header)) for row in body]
+        changed = sum(len(one) < len(row) for one, row in zip(joined, body, strict=True))
+        if changed:
+            notes.add("thousands_joined", f"{plural(changed, 'row')} repaired")
+        body = joined
+    filled = max((n for row in [header, *body] for n, cell in enumerate(row, 1) if cell.strip()))
+    header, *body = (row[:filled] for row in [header, *body])  # commas at the ends of lines
+    width = max(map(len, [header, *body]))
+    for kind, flags in (
+        ("row_too_long", [len(row) > len(header) for row in body]),
+        ("row_too_short", [len(row) < len(header) for row in body]),
+    ):
+        if any(flags):
+            notes.add(kind, f"{plural(sum(flags), 'row')} of {len(body)}")
+    return [row + [""] * (width - len(row)) for row in [header, *body]]
 
 
-def _records(text: str, delimiter: str) -> Iterable[list[str]]:
-    return csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+def _with_thousands(row: list[str], width: int) -> list[str]:
+    """Put numbers together that commas have split, from the left, if that gives the width."""
+    parts, at = list(row), 0
+    while len(parts) > width and at < len(parts) - 1:
+        first, second = parts[at].strip(), parts[at + 1].strip()
+        if _FIRST_DIGITS.fullmatch(first) and _MORE_DIGITS.fullmatch(second):
+            parts[at : at + 2] = [f"{first},{second}"]
+        else:
+            at += 1
+    return parts if len(parts) == width else row
 
 
-def _joinings(row: Sequence[str], width: int) -> tuple[list[str] | None, int]:
-    """Join neighbouring groups of digits so that a row has `width` fields.
-
-    Returns the way whose first numbers are the longest, and how many ways there are.
-    """
-    # by place in the row and number of fields from there on: where the first one ends, and ways
-    ends: list[dict[int, tuple[int, int]]] = [{} for _ in row] + [{0: (len(row), 1)}]
-    for at in reversed(range(len(row))):
-        stops = [at + 1]
-        if _FEW_DIGITS.fullmatch(row[at].strip()):
-            while stops[-1] < len(row) and _GROUP.fullmatch(row[stops[-1]].strip()):
-                stops.append(stops[-1] + 1)
-                if "." in row[stops[-1] - 1]:
-                    break
-        for stop in stops:
-            for fields, (_, ways) in ends[stop].items():
-                others = ends[at].get(fields + 1, (0, 0))[1]
-                ends[at][fields + 1] = stop, ways + others
-    if width not in ends[0]:
-        return None, 0
-    joined, at = list[str](), 0
-    while at < len(row):
-        stop, _ = ends[at][width - len(joined)]
-        joined.append(",".join(cell.strip() for cell in row[at:stop]))
-        at = stop
-    return joined, ends[0][width][1]
+def _columns(rows: Sequence[Sequence[str]], notes: _Notes) -> dict[str, list[str]]:
+    """Return the texts of each column, with a name of its own for each."""
+    names, body = [" ".join(name.split()) for name in rows[0]], rows[1:]
+    texts = [[row[n] for row in body] for n in range(len(names))]
+    counts = Counter(filter(None, names))
+    repeated = [name for name, times in counts.items() if times > 1]
+    blank = names.count("")
+    if blank and "row_too_long" not in dict(notes):
+        notes.add("blank_header", f"{plural(blank, 'column')} without a name")
+    if repeated:
+        shown = one_line(", ".join(map(repr, repeated)), 120)
+        notes.add("duplicate_header", f"{shown} stand several times")
+    if not body:
+        notes.add("no_rows")
+    same = [[n for n, other in enumerate(names) if other == name] for name in repeated]
+    for places in same:  # sorted by content, so that the order of the columns does not matter
+        ordered = sorted((texts[n] for n in places), key=sorted)
+        for n, column in zip(places, ordered, strict=True):
+            texts[n] = column
+    taken = {name for name, times in counts.items() if times == 1}
+    for n in (*chain(*same), *(n for n, name in enumerate(names) if not name)):
+        base = names[n] or f"column {n + 1}"
+        numbered = (f"{base} ({number})" for number in count(2))
+        names[n] = next(name for name in chain([base], numbered) if name not in taken)
+        taken.add(names[n])
+    return dict(zip(names, texts, strict=True))

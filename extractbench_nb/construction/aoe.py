@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.evaluations import AOE_SCORES
+from extractbench_nb.construction.table_batches import AOE_SCORES
 from extractbench_nb.construction.table_dataset import shipped
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError, nearest
@@ -174,57 +174,42 @@ def _cells(table: str) -> dict[str, dict[str, Any]]:
 
 def _counted() -> Iterator[tuple[Any, ...]]:
     """Check rates, means and sums against the printed counts of tables and documents."""
+    kind = KINDS[1]
     sizes, text = _cells("domains"), _cells("text")
     for row, cells in _cells("rag").items():
         for domain, size in sizes.items():
             column, tables = f"{domain} pass_rate", size["tables"]
             printed = cells[column]
             rate = 100 * round(printed / 100 * tables) / tables
-            agrees = abs(printed - rate) <= _HALF_DIGIT
-            yield (
-                "rag",
-                row,
-                column,
-                printed,
-                rate,
-                agrees,
-                KINDS[1],
-                f"rates of {tables:g} tables",
-            )
+            agrees, source = abs(printed - rate) <= _HALF_DIGIT, f"rates of {tables:g} tables"
+            yield "rag", row, column, printed, rate, agrees, kind, source
     for domain, size in sizes.items():
         printed, mean = size["documents_per_table"], size["documents"] / size["tables"]
         agrees = round(mean, 1) == printed
-        yield ("domains", domain, "documents_per_table", printed, mean, agrees, KINDS[1], "counts")
-    totals = {name: sum(size[name] for size in sizes.values()) for name in ("tables", "documents")}
-    tokens = sum(size["tokens"] * size["tables"] for size in sizes.values()) / totals["tables"]
-    for name, value in (*totals.items(), ("tokens", tokens)):
+        yield "domains", domain, "documents_per_table", printed, mean, agrees, kind, "counts"
+    tables, documents = (sum(size[n] for size in sizes.values()) for n in ("tables", "documents"))
+    tokens = sum(size["tokens"] * size["tables"] for size in sizes.values()) / tables
+    for name, value, digits, source in (
+        ("tables", tables, 0, "sum over domains"),
+        ("documents", documents, 0, "sum over domains"),
+        ("tokens", tokens, -3, "mean over tables"),
+    ):
         printed = text[name][name]
-        agrees = round(value, -3 if name == "tokens" else 0) == printed
-        source = "mean over tables" if name == "tokens" else "sum over domains"
-        yield ("text", name, name, printed, value, agrees, KINDS[1], source)
+        yield "text", name, name, printed, value, round(value, digits) == printed, kind, source
 
 
 def _repeated() -> Iterator[tuple[Any, ...]]:
     """Check the results that are printed in both tables, and the best ones of the text."""
-    cot, rag, text = _cells("cot"), _cells("rag"), _cells("text")
+    kind, cot, rag, text = KINDS[2], _cells("cot"), _cells("rag"), _cells("text")
     for row in cot:
         for column, printed in cot[row].items() if row in rag else ():
             other = rag[row][column]
             half = 0.5 if column.endswith("pass_rate") else _HALF_DIGIT
-            yield (
-                "cot",
-                row,
-                column,
-                printed,
-                other,
-                abs(printed - other) <= half,
-                KINDS[2],
-                "rag",
-            )
+            yield "cot", row, column, printed, other, abs(printed - other) <= half, kind, "rag"
     for row, column in (("best-llm-score", "llm_score"), ("best-cell-f1", "cell_f1")):
         best = max(v for r in cot.values() for name, v in r.items() if name.endswith(column))
         printed = text[row][column]
-        yield ("text", row, column, printed, best, round(best) == printed, KINDS[2], "cot")
+        yield "text", row, column, printed, best, round(best) == printed, kind, "cot"
 
 
 def _example() -> Iterator[tuple[Any, ...]]:
@@ -233,16 +218,8 @@ def _example() -> Iterator[tuple[Any, ...]]:
     scores = compare(gold, predicted, keys=str(gold.columns[0]), profile="aoe").summary.to_dict()
     for name, printed in _cells("example")["scores"].items():
         score = scores[AOE_SCORES[name]]
-        yield (
-            "example",
-            "scores",
-            name,
-            printed,
-            score,
-            round(score, 3) == printed,
-            KINDS[0],
-            "tables",
-        )
+        agrees = round(score, 3) == printed
+        yield "example", "scores", name, printed, score, agrees, KINDS[0], "tables"
 
 
 def example() -> tuple[pd.DataFrame, pd.DataFrame]:

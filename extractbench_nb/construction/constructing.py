@@ -35,12 +35,12 @@ from extractbench_nb.runs import (
     prompt_version,
 )
 
-#: Prompt settings: those of AOE, and neither; whether each has a demonstration and reasoning.
+#: Prompt settings, AOE's and ``plain``, and the parts that each adds to the prompt.
 SETTINGS = {
-    "plain": (False, False),
-    "all": (True, True),
-    "no_teach": (False, True),
-    "no_cot": (True, False),
+    "plain": (),
+    "all": ("demonstration", "reasoning"),
+    "no_teach": ("reasoning",),
+    "no_cot": ("demonstration",),
 }
 #: Options of `construct`.
 OPTIONS = (
@@ -50,7 +50,6 @@ OPTIONS = (
 #: Placeholders of a ``prompt``, in braces.
 PLACEHOLDERS = ("query", "documents", "columns")
 _HASHED = 16
-_VERSION = "table-v1"
 _FENCE = (
     "one CSV table in a code fence that is labelled csv: a header row, then the rows; put values "
     "with a comma in quotes."
@@ -67,7 +66,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     *,
     model: str | LLM,
     folder: str | Path,
-    tables: Sequence[str] | None = None,
+    tables: str | Sequence[str] | None = None,
     domains: str | Sequence[str] | None = None,
     setting: str = "plain",
     with_schema: bool = False,
@@ -88,7 +87,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     folder : str or pathlib.Path
         Folder of the run: ``run.json``, and for each table ``{table}.raw.txt`` and
         ``{table}.meta.json``. `evaluate_tables` reads it.
-    tables : sequence of str, optional
+    tables : str or sequence of str, optional
         Ids of the tables to build; by default all.
     domains : str or sequence of str, optional
         Build only the tables of these domains, such as ``"legal"``.
@@ -178,24 +177,24 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     return ask_all(llm, path, begun, (description, described), prepare, progress=progress)
 
 
+def _version(setting: str) -> str:
+    return "table-v1" if setting == "plain" else f"table-v1-{setting}"
+
+
 def _chosen(
-    dataset: TableDataset, tables: Sequence[str] | None, domains: str | Sequence[str] | None
+    dataset: TableDataset, tables: str | Sequence[str] | None, domains: str | Sequence[str] | None
 ) -> dict[str, TableTask]:
     """Return the tables to build by their ids."""
-    if isinstance(tables, str):
-        raise InputError(f"tables is {tables!r}; expected a list of ids")
-    chosen = dataset if tables is None else map(dataset.__getitem__, tables)
-    tasks = {task.id: task for task in chosen}
-    if not tasks:
-        raise InputError("tables is empty; expected at least one id")
-    if domains is None:
-        return tasks
-    names = [domains] if isinstance(domains, str) else list(domains)
-    known = {task.domain for task in tasks.values()}
-    for name in names:
+    ids, names = ([given] if isinstance(given, str) else given for given in (tables, domains))
+    tasks = list(dataset if ids is None else map(dataset.__getitem__, ids))
+    known = {task.domain for task in tasks}
+    for name in names or ():
         if name not in known:
             raise InputError(f"domains: there is no {name!r}; {nearest(name, sorted(known))}")
-    return {id_: task for id_, task in tasks.items() if task.domain in names}
+    chosen = {task.id: task for task in tasks if names is None or task.domain in names}
+    if not chosen:
+        raise InputError("tables is empty; expected at least one id")
+    return chosen
 
 
 def _prompt_for(
@@ -218,25 +217,15 @@ def _prompt_for(
     values = {"query": blocks.pop("query"), "documents": "\n".join(blocks.values())}
     columns = ", ".join((*task.keys, *task.values))
     if template is None:
-        shows_example, reasons = SETTINGS[setting]
-        return prompt_text("task").format_map(
-            values
-            | {
-                "columns": f"\nIts columns are: {columns}\n" if with_schema else "",
-                "demonstration": prompt_text("demonstration") + "\n" if shows_example else "",
-                "reasoning": prompt_text("reasoning") + "\n" if reasons else "",
-                "answer": _ANSWER[reasons],
-                "version": _version(setting),
-            }
-        )
+        added = SETTINGS[setting]
+        parts = {n: prompt_text(n) + "\n" if n in added else "" for n in SETTINGS["all"]}
+        parts["columns"] = f"\nIts columns are: {columns}\n" if with_schema else ""
+        parts |= {"answer": _ANSWER["reasoning" in added], "version": _version(setting)}
+        return prompt_text("task").format_map(values | parts)
     text = template.format_map(values | {"columns": columns})
     if "documents" not in placeholders_of(template, PLACEHOLDERS):
         text = f"{text.rstrip()}\n\n{values['documents']}"
     return text
-
-
-def _version(setting: str) -> str:
-    return _VERSION if setting == "plain" else f"{_VERSION}-{setting}"
 
 
 def _described(task: TableTask) -> dict[str, str]:

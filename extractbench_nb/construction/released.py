@@ -1,7 +1,7 @@
 """AOE's scores as its released code computes them (commit 282e688d), quirks included.
 
 Tables have the types that ``pandas.read_csv`` infers; rows are matched in the order of the file, or
-by a join. A warning names the problems at which that code stops with an error.
+by a join. Where that code stops with an error, this one goes on.
 """
 
 from __future__ import annotations
@@ -16,10 +16,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.construction.aligning import ColumnMatch, RowMatch
-from extractbench_nb.construction.answers import Note, Reading, Tables, fenced_frame, read_csv
-from extractbench_nb.construction.cell_verdicts import Asker, TextPair, Verdict, cell_records
-from extractbench_nb.construction.table_comparison import Alignment
+from extractbench_nb.construction.aligning import (
+    Alignment,
+    Asker,
+    ColumnMatch,
+    Note,
+    RowMatch,
+    Tables,
+    TextPair,
+    Verdict,
+    cell_records,
+)
+from extractbench_nb.construction.answers import Reading, fenced_frame, read_csv
 from extractbench_nb.construction.table_rules import PASS_MARK, TableRules
 from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.errors import InputError, nearest
@@ -51,11 +59,17 @@ def align_released(
     if not known:
         message = "gold has none of the compared columns"
         note: Note = ("gold", "$", "nothing_compared", message, None)
-        return Alignment.of(tables._replace(values=[], configured=0), [], [], [], [note])
+        return Alignment(tables._replace(values=[], configured=0), [], [], [], [note])
     for name in keys:
         if name not in gold.columns:
             raise InputError(f"keys: gold has no column {name!r}; {nearest(name, gold.columns)}")
-    notes = _problems(gold, predicted, keys, tables.predicted.failure)
+    notes: list[Note] = []
+    lost = [] if predicted is None else [name for name in keys if name not in predicted.columns]
+    if predicted is None and not tables.predicted.failure:
+        notes.append(("predicted", "$", "unreadable", "pandas.read_csv cannot read it", None))
+    elif lost:
+        message = f"the prediction has no key column {lost[0]!r}"
+        notes.append(("predicted", "$", "key_missing", message, None))
     ours, theirs = (_texts(f, [*keys, *known], {*numeric} - {*keys}) for f in (gold, predicted))
     key_rows = _key_rows(ours, keys, ""), _key_rows(theirs, keys, rules.key_suffix)
     pairs: list[RowMatch] = []
@@ -76,7 +90,7 @@ def align_released(
     columns += [ColumnMatch(None, n, "extra") for n in names if n not in gold.columns]
     used = Tables(ours, theirs, keys, known, numeric, len(values), rules)
     cells = cell_records(used, columns, rows, lambda texts: _verdicts(texts, used, asker))
-    return Alignment.of(used, columns, rows, cells, notes)
+    return Alignment(used, columns, rows, cells, notes)
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -111,28 +125,6 @@ def _texts(frame: pd.DataFrame | None, names: Sequence[str], numbers: set[str]) 
         ]
 
     return Reading({name: written(name) for name in names if name in frame.columns}, len(frame))
-
-
-def _problems(
-    gold: pd.DataFrame, predicted: pd.DataFrame | None, keys: Sequence[str], failure: str | None
-) -> list[Note]:
-    """Name what the released code stops at."""
-    if predicted is None:
-        message = "pandas.read_csv cannot read it"
-        return [] if failure else [("predicted", "$", "unreadable", message, None)]
-    if not len(predicted):
-        return []
-    message = "columns of one name, or rows that are too long and begin alike"
-    notes: list[Note] = [
-        (side, "$", "released_raises", f"the released code stops: {message}", None)
-        for side, frame in (("gold", gold), ("predicted", predicted))
-        if not (frame.columns.is_unique and frame.index.is_unique)
-    ]
-    lost = [name for name in keys if name not in predicted.columns]
-    if lost:
-        message = f"the prediction has no key column {lost[0]!r}"
-        notes.append(("predicted", "$", "key_missing", message, None))
-    return notes
 
 
 # --- rows -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`Retriever`: the chunks of documents that a query finds, by words or by embeddings.
+"""`Retriever`: the chunks of documents that a query finds; `evidence_recall`: what they hold.
 
 AOE's configuration (README, RAG Configuration Details): chunks of 512 characters that share 100,
 embeddings by BGE-M3, Chroma as store and index. BM25 is the default here, as it runs offline.
@@ -10,12 +10,14 @@ import hashlib
 import os
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,45 +26,32 @@ import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb.construction.table_dataset import DOCUMENT_SUFFIXES, TableTask, document_text
-from extractbench_nb.core.frames import Column, FrameSpec
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.judges import scrub
-from extractbench_nb.support.wording import one_line
+from extractbench_nb.support.wording import one_line, plural
+from extractbench_nb.tables import text_of
 
 METHODS = ("bm25", "embedding")
-Vectors: TypeAlias = npt.NDArray[np.float32]
-#: Texts per request for embeddings.
-_BATCH = 64
-#: Chunks that are added to a store at once.
-_STORED = 1_000
 #: How the ranked chunks are put together: by score, or as AOE's released code does it.
 PROFILES = ("strict", "aoe")
-#: Chunks per table in AOE's runs.
-DEFAULT_K = 50
-#: AOE's sizes, in characters (README, RAG configuration).
-CHUNK_SIZE, OVERLAP = 512, 100
+#: Chunks per table in AOE's runs, and their sizes in characters (README, RAG configuration).
+DEFAULT_K, CHUNK_SIZE, OVERLAP = 50, 512, 100
+#: Texts per request for embeddings, and chunks that are added to a store at once.
+_BATCH, _STORED = 64, 1_000
 
 #: Chinese characters and Japanese syllables: scripts without spaces between words.
-UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{UNSPACED}]+|\d+(?:[.,]\d+)*|[^\W\d_{UNSPACED}]+")
-_UNSPACED = re.compile(rf"[{UNSPACED}]")
+_SCRIPTS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED = re.compile(f"[{_SCRIPTS}]")
+_WORD = re.compile(rf"[{_SCRIPTS}]+|\d+(?:[.,]\d+)*|[^\W\d_{_SCRIPTS}]+")
 
 #: What stands for documents: a task; texts or files by name; a folder.
 Documents: TypeAlias = TableTask | Mapping[str, str | Path] | str | os.PathLike[str]
+Vectors: TypeAlias = npt.NDArray[np.float32]
 
 
 class Chunk(NamedTuple):
-    """A part of a document.
-
-    Attributes
-    ----------
-    document : str
-        Name of the document.
-    number : int
-        Number of the chunk in its document, from 0.
-    text : str
-        The chunk.
-    """
+    """A part of a document: name of the document, number of the chunk in it from 0, and text."""
 
     document: str
     number: int
@@ -85,9 +74,6 @@ CHUNK_COLUMNS = FrameSpec(
 )
 
 
-# --- documents, chunks, words ----------------------------------------------------------------
-
-
 def texts_of(documents: Documents) -> dict[str, str]:
     """Return the texts of documents by name.
 
@@ -96,23 +82,23 @@ def texts_of(documents: Documents) -> dict[str, str]:
     >>> texts_of({"a": "one text", "b": "another"})
     {'a': 'one text', 'b': 'another'}
     """
-    untyped: object = documents
-    if isinstance(untyped, TableTask):
-        return untyped.texts
-    if isinstance(untyped, str | os.PathLike):
-        folder = Path(untyped).expanduser()
+    given: Any = documents
+    if isinstance(given, TableTask):
+        return given.texts
+    if isinstance(given, str | os.PathLike):
+        folder = Path(given).expanduser()
         if not folder.is_dir():
             raise InputError(f"documents: no folder {one_line(str(folder), 200)!r}")
         files = sorted(folder.iterdir())
-        untyped = {file.name: file for file in files if file.suffix.lower() in DOCUMENT_SUFFIXES}
-    if not isinstance(untyped, Mapping) or not all(
-        isinstance(one, str | Path) for one in untyped.values()
+        given = {file.name: file for file in files if file.suffix.lower() in DOCUMENT_SUFFIXES}
+    if not isinstance(given, Mapping) or not all(
+        isinstance(one, str | Path) for one in given.values()
     ):
         raise InputError(
             f"documents is {type(documents).__name__}; expected a TableTask, texts or files by "
             "name, or a folder"
         )
-    return {str(name): document_text(one) for name, one in untyped.items()}
+    return {str(name): document_text(one) for name, one in given.items()}
 
 
 def split_documents(
@@ -124,19 +110,20 @@ def split_documents(
     `RecursiveCharacterTextSplitter`). A chunk shares at most `overlap` characters with the one
     before, and has no white space at its ends.
     """
-    sizes = (chunk_size, overlap)
-    if not all(type(size) is int for size in sizes) or not 0 <= overlap < chunk_size:
+    if not all(type(size) is int for size in (chunk_size, overlap)) or not (
+        0 <= overlap < chunk_size
+    ):
         raise InputError(
             f"chunk_size is {chunk_size!r} and overlap {overlap!r}; expected whole numbers with "
             "0 <= overlap < chunk_size"
         )
     library = needs("langchain_text_splitters", "construction")
     splitter = library.RecursiveCharacterTextSplitter(chunk_size=chunk_size, chunk_overlap=overlap)
-    chunks: list[Chunk] = []
-    for name, text in texts_of(documents).items():
-        pieces = enumerate(splitter.split_text(text))
-        chunks += [Chunk(name, number, piece) for number, piece in pieces]
-    return chunks
+    return [
+        Chunk(name, number, piece)
+        for name, text in texts_of(documents).items()
+        for number, piece in enumerate(splitter.split_text(text))
+    ]
 
 
 def words(text: str) -> list[str]:
@@ -152,9 +139,6 @@ def words(text: str) -> list[str]:
         else:
             found.append(word.replace(",", "") if word[0].isdigit() else word)
     return found
-
-
-# --- searching them --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -206,7 +190,7 @@ class Retriever:
             value = getattr(self, name)
             if value not in allowed:
                 raise InputError(f"{name}={value!r}; {nearest(value, allowed)}")
-        check_k(self.k)
+        _check_k(self.k)
         model = self.model
         if self.method == "bm25":
             for name in ("model", "api_base", "store"):
@@ -217,8 +201,6 @@ class Retriever:
                 "method='embedding' needs model=, the name of a model such as 'bge-m3', an object "
                 f"with encode() or a function from texts to vectors; found {model!r}"
             )
-        if self.api_base is not None and not isinstance(model, str):
-            raise InputError("api_base= goes with the name of a model such as model='bge-m3'")
         if self.store is not None and find_spec("chromadb") is None:
             raise InputError("store= needs chromadb; install it with: pip install chromadb")
 
@@ -227,10 +209,9 @@ class Retriever:
         """The options that decide the ranking, as JSON values; recorded with a run."""
         names = ("method", "k", "chunk_size", "overlap", "profile")
         model = self.model
-        if not (model is None or isinstance(model, str)):
-            model = type(model).__name__
+        named = model if model is None or isinstance(model, str) else type(model).__name__
         index = {} if self.store is None else {"index": "chroma"}
-        return {name: getattr(self, name) for name in names} | {"model": model} | index
+        return {name: getattr(self, name) for name in names} | {"model": named} | index
 
     def __call__(self, documents: Documents, query: str) -> Retrieved:
         """Return the chunks of documents that a query finds."""
@@ -266,13 +247,18 @@ def _vectors(retriever: Retriever, texts: Sequence[str]) -> Vectors:
         matrix = np.full((0, 0), np.nan)
     is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
     if not is_complete or not np.isfinite(matrix).all():
-        named = model if isinstance(model, str) else type(model).__name__
         raise InputError(
-            f"{named!r} returned {one_line(repr(vectors))}; expected one vector of finite "
-            f"numbers for each of {len(texts)} texts"
+            f"{retriever.described['model']!r} returned {one_line(repr(vectors))}; expected one "
+            f"vector of finite numbers for each of {len(texts)} texts"
         )
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
+
+
+def _check_k(k: Any) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise InputError(f"k is {k!r}; expected a whole number of chunks, 1 or more")
+    return int(k)
 
 
 def _served(model: str, texts: Sequence[str], api_base: str | None) -> list[list[float]]:
@@ -284,9 +270,8 @@ def _served(model: str, texts: Sequence[str], api_base: str | None) -> list[list
         with openai.OpenAI(base_url=api_base, api_key=key) as client:
             for start in range(0, len(texts), _BATCH):
                 part = list(texts[start : start + _BATCH])
-                reply = client.embeddings.create(
-                    model=model.removeprefix("openai/"), input=part, encoding_format="float"
-                )
+                name = model.removeprefix("openai/")
+                reply = client.embeddings.create(model=name, input=part, encoding_format="float")
                 vectors += [row.embedding for row in reply.data]
     except openai.OpenAIError as error:
         where = f" at {api_base}" if api_base else ""
@@ -297,13 +282,7 @@ def _served(model: str, texts: Sequence[str], api_base: str | None) -> list[list
 
 @dataclass(frozen=True)
 class Retrieved:
-    """The chunks that a query found: made by a `Retriever`.
-
-    Attributes
-    ----------
-    chunks : pandas.DataFrame
-        One row per chunk (see `CHUNK_COLUMNS`).
-    """
+    """The chunks that a query found, one row each (see `CHUNK_COLUMNS`)."""
 
     chunks: pd.DataFrame
 
@@ -327,8 +306,7 @@ class Index:
 
     def search(self, query: str) -> Retrieved:
         """Return the chunks that a query finds."""
-        untyped: object = query
-        if not (isinstance(untyped, str) and untyped.strip()):
+        if not isinstance(query, str) or not query.strip():  # type: ignore[redundant-expr]
             raise InputError(f"query is {query!r}; expected words to look for")
         ranked = enumerate(self.select(query, self.retriever.k), 1)
         rows = ((rank, *chunk[:2], score, chunk.text) for rank, (chunk, score) in ranked)
@@ -399,13 +377,6 @@ class Index:
         return [(self.chunks[int(id_)], 1.0 - float(distance)) for id_, distance in pairs]
 
 
-def check_k(k: Any) -> int:
-    """Return a number of chunks, or raise an `InputError`."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k is {k!r}; expected a whole number of chunks, 1 or more")
-    return int(k)
-
-
 def released_count(k: int) -> int:
     """Return how many chunks AOE's released code asks its store for."""
     return max(5 * k, 10)
@@ -422,3 +393,202 @@ def grouped_by_document(ranked: Sequence[Ranked], k: int) -> list[Ranked]:
         by_document.setdefault(chunk.document, []).append((chunk, score))
     kept = (pair for group in by_document.values() for pair in group[:k])
     return list({pair[0].text: pair for pair in kept}.values())
+
+
+# --- evidence -------------------------------------------------------------------------------------
+
+STATUSES = ("retrieved", "missed", "cut", "absent")
+EVIDENCE_COLUMNS = FrameSpec(
+    "cells",
+    "one row per gold cell that is not empty, row by row",
+    (
+        Column("row", "int64", "row of the gold table", "0 and up"),
+        Column("column", "string", "column of the gold table"),
+        Column("value", "string", "the cell as written in gold"),
+        Column(
+            *("status", "string"),
+            "retrieved; missed: in a chunk that was not retrieved; cut: in a document, but in no "
+            "single chunk; absent: in no document as written in gold",
+            ", ".join(STATUSES),
+        ),
+    ),
+)
+RECALL_COLUMNS = FrameSpec(
+    "by_k",
+    "one row per number of chunks, ascending",
+    (
+        Column("k", "int64", "chunks that are considered", "1 and up"),
+        Column("cells", "int64", "gold cells that are not empty", "0 and up"),
+        Column("in_documents", "int64", "cells whose value is in a document", "0 to cells"),
+        Column("retrieved", "int64", "cells whose value is in a considered chunk"),
+        Column("recall", "Float64", "retrieved / in_documents", "0 to 1", True),
+    ),
+)
+
+
+@dataclass(frozen=True, repr=False)
+class EvidenceRecall:
+    """The gold cells that a retriever found; made by `evidence_recall`.
+
+    Attributes
+    ----------
+    cells : pandas.DataFrame
+        One row per gold cell that is not empty, with the largest `k` (see `EVIDENCE_COLUMNS`).
+    by_k : pandas.DataFrame
+        One row per `k` (see `RECALL_COLUMNS`).
+    """
+
+    cells: pd.DataFrame
+    by_k: pd.DataFrame
+
+    @property
+    def recall(self) -> float | None:
+        """Recall with the largest `k`, 0 to 1; None if no value is in a document."""
+        value = self.by_k["recall"].iloc[-1]
+        return None if pd.isna(value) else float(value)
+
+    def __repr__(self) -> str:
+        """Return the recall of every `k`."""
+        absent = int((self.cells["status"] == "absent").sum())
+        cells = plural(len(self.cells), "gold cell")
+        lines = [f"EvidenceRecall of {cells}, {absent} of them in no document"]
+        for k, _, known, hits, share in self.by_k.itertuples(index=False):
+            recall = "" if pd.isna(share) else f"  {share:.3f}"
+            lines.append(f"  {k:>5} chunks: {hits} of {known}{recall}")
+        return "\n".join(lines)
+
+
+def evidence_recall(
+    gold: pd.DataFrame | TableTask,
+    documents: Documents | None = None,
+    retriever: str | Retriever = "bm25",
+    k: int | Sequence[int] = DEFAULT_K,
+    *,
+    query: str | None = None,
+) -> EvidenceRecall:
+    """Measure how many gold cells are in the chunks that a retriever finds.
+
+    A cell is found if a chunk holds its text, bounded by other characters than letters and
+    digits. Case, width, white space and thousands separators do not count. A value that occurs by
+    chance counts as well, so that short values (years, counts) make the recall optimistic.
+
+    Parameters
+    ----------
+    gold : pandas.DataFrame or TableTask
+        The gold table, keys included.
+    documents : TableTask, dict, str or path, optional
+        The documents: a task, texts or files by name, or a folder; those of the task by default.
+    retriever : str or Retriever, optional
+        ``"bm25"``, or a `Retriever`, whose own `k` is not used.
+    k : int or list of int, optional
+        Number of best chunks to consider; a list gives one recall each.
+    query : str, optional
+        The query; by default that of the task, else the names of the columns.
+
+    Returns
+    -------
+    EvidenceRecall
+        The cells with their statuses, and the recall of every `k`.
+
+    Raises
+    ------
+    InputError
+        If an argument has a wrong type or is out of range.
+
+    Examples
+    --------
+    >>> from extractbench_nb.construction import evidence_recall, load
+    >>> evidence_recall(load()["retailer_results"], k=[2, 5, 10])
+    EvidenceRecall of 29 gold cells, 1 of them in no document
+          2 chunks: 12 of 28  0.429
+          5 chunks: 18 of 28  0.643
+         10 chunks: 28 of 28  1.000
+    """
+    if isinstance(gold, TableTask):
+        documents = gold if documents is None else documents
+        query = gold.query if query is None else query
+        gold = gold.gold
+    gold = as_pandas(gold)
+    if not isinstance(gold, pd.DataFrame):
+        raise InputError(f"gold is {type(gold).__name__}; expected a DataFrame or a TableTask")
+    if documents is None:
+        raise InputError("documents are missing; pass them, or a TableTask as gold")
+    find = Retriever(retriever) if isinstance(retriever, str) else retriever
+    if not isinstance(find, Retriever):
+        raise InputError(f"retriever is {type(find).__name__}; expected a Retriever or 'bm25'")
+    query = " ".join(map(str, gold.columns)) if query is None else query
+    counts = sorted({_check_k(one) for one in (k if isinstance(k, Sequence) else [k])})
+    if not counts:
+        raise InputError("k is empty; expected at least one number of chunks")
+    texts = texts_of(documents)
+    index = find.index(texts)
+    chunks = index.chunks
+    places = {chunk: place for place, chunk in enumerate(chunks)}
+    cells = [
+        (row, str(column), text)
+        for row, values in enumerate(gold.itertuples(index=False, name=None))
+        for column, text in zip(gold.columns, map(text_of, values), strict=True)
+        if text.strip()
+    ]
+    values = {value for _, _, value in cells}
+    in_documents, in_chunks = (
+        {value: set(holders.of(value)) for value in values}
+        for holders in (Holders(list(texts.values())), Holders([chunk.text for chunk in chunks]))
+    )
+
+    def status(value: str, selected: set[int]) -> str:
+        if in_chunks[value]:
+            return "missed" if selected.isdisjoint(in_chunks[value]) else "retrieved"
+        return "cut" if in_documents[value] else "absent"
+
+    known = sum(bool(in_documents[value]) for *_, value in cells)
+    recalls, statuses = [], list[str]()
+    for count in counts:
+        selected = {places[chunk] for chunk, _ in index.select(query, count)}
+        statuses = [status(value, selected) for *_, value in cells]
+        hits = statuses.count("retrieved")
+        recalls.append((count, len(cells), known, hits, hits / known if known else None))
+    rows = ((*cell, one) for cell, one in zip(cells, statuses, strict=True))
+    return EvidenceRecall(EVIDENCE_COLUMNS.from_rows(rows), RECALL_COLUMNS.from_rows(recalls))
+
+
+#: Thousands separators.
+_SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+
+def _plain(text: str) -> str:
+    """Return a text as it is compared: without case, width, thousands separators, line breaks."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _SEPARATOR.sub("", " ".join(folded.split()))
+
+
+class Holders:
+    """Texts in which values are looked up; ``of(value)`` has the places of those that hold it."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        parts = list(map(_plain, texts))
+        self._whole = "\n".join(["", *parts, ""])  # a value has no line break
+        self._starts = [0, *accumulate(len(part) + 1 for part in parts)]
+
+    def of(self, value: str) -> list[int]:
+        """Return the places of the texts that hold a value, ascending."""
+        value = _plain(value)
+        found: dict[int, None] = {}
+        at = self._whole.find(value) if value else -1
+        while at >= 0:
+            end = at + len(value)
+            before, after = self._whole[max(0, at - 2) : at], self._whole[end : end + 2]
+            # a part of a longer word or number is another value
+            if not (_continues(value[0], before[::-1]) or _continues(value[-1], after)):
+                found[bisect_right(self._starts, at - 1) - 1] = None
+            at = self._whole.find(value, at + 1)
+        return list(found)
+
+
+def _continues(edge: str, beyond: str) -> bool:
+    """Whether the characters beyond the edge of a value belong to the same word or number."""
+    if not edge.isalnum() or _UNSPACED.match(edge):
+        return False
+    if edge.isdigit() and len(beyond) > 1 and beyond[0] in ".," and beyond[1].isdigit():
+        return True
+    return beyond[:1].isalnum() and not _UNSPACED.match(beyond)

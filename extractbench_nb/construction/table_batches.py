@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import pandas as pd
 
-from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.evaluations import (
-    QUALITY_WEIGHTS,
-    SUMMARY_COLUMNS,
-    TableEvaluations,
-    table_evaluations,
+from extractbench_nb.construction.answers import FAILURES, READING_KINDS
+from extractbench_nb.construction.comparing import (
+    MEASURES,
+    SUMMARY,
+    TableComparison,
+    compare,
+    labelled_frame,
 )
-from extractbench_nb.construction.table_comparison import TableComparison
+from extractbench_nb.construction.retrieval import EvidenceRecall
 from extractbench_nb.construction.table_dataset import (
+    LENGTH_MEANING,
     TableDataset,
     TableTask,
     answers_in,
@@ -28,9 +31,9 @@ from extractbench_nb.construction.table_dataset import (
     prompt_text,
 )
 from extractbench_nb.construction.table_rules import TableRules, rules_of
-from extractbench_nb.core.frames import as_pandas
+from extractbench_nb.core.frames import Column, FrameSpec, as_pandas, scores_of
 from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, check_judge, choose_judge
-from extractbench_nb.errors import DatasetError, InputError
+from extractbench_nb.errors import DatasetError, InputError, nearest
 from extractbench_nb.judges import (
     MARK_SCHEMA,
     ModelJudge,
@@ -42,17 +45,69 @@ from extractbench_nb.judges import (
     quoted,
 )
 from extractbench_nb.runs import Run, frame_of_outputs, is_run
+from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.concurrency import progress_bar, run_anywhere
-from extractbench_nb.support.files import read_text
+from extractbench_nb.support.files import make_folder, read_text, write_texts
+from extractbench_nb.support.wording import one_line, plural
 
+#: The parts of a rating, and AOE's weights of them.
+QUALITY_WEIGHTS = {"intent": 2, "columns": 3, "content": 3, "format": 2}
+_QUALITY = [f"quality_{name}" for name in QUALITY_WEIGHTS]
+
+SUMMARY_COLUMNS = FrameSpec(
+    "summary",
+    "one row per run and table",
+    (
+        Column("run", "string", "name of the run, usually a model's name"),
+        Column("document", "string", "id of the table"),
+        Column("domain", "string", "domain of the table, if known", nullable=True),
+        Column("schema", "string", "task and language, which decide the columns; else the table"),
+        Column("task", "string", "kind of table, if known", nullable=True),
+        Column("language", "string", "language of query and documents, if known", nullable=True),
+        Column("valid", "bool", "whether there is a table"),
+        Column("message", "string", "why there is none", nullable=True),
+        Column("direct", "bool", "whether AOE's released code reads the answer unchanged"),
+        Column("mapped", "bool", "whether there is a table with rows, read by rules"),
+        Column("failure_mode", "string", "why it is not direct", ", ".join(READING_KINDS), True),
+        Column("documents", "Int64", "documents that the table is built from", "0 and up", True),
+        Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
+        *SUMMARY.columns,
+        Column("quality", "Float64", "weighted mean of the next four", "0 to 100", True),
+        *(Column(name, "Int64", "rated by the model", "0 to 100", True) for name in _QUALITY),
+        Column("quality_problem", "string", "why there is no rating", nullable=True),
+    ),
+)
+BY_RUN = FrameSpec(
+    "by_run",
+    "one row per run",
+    (
+        Column("run", "string", "name of the run"),
+        Column("tables", "int64", "answers of the run, those without a table included", "1 and up"),
+        Column("missing", "int64", "tables that only other runs have", "0 and up"),
+        Column("invalid", "int64", "answers without a table", "0 to tables"),
+        Column("direct", "float64", "share of direct answers", "0 to 1"),
+        Column("mapped", "float64", "share of answers with a table that has rows", "0 to 1"),
+        *(Column(n, "float64", f"mean over tables: {n}", "0 to 1") for n in MEASURES),
+        Column("task_cell_f1", "float64", "mean over tasks of the mean cell_f1, as in AOE"),
+        Column("quality", "Float64", "mean over rated tables", "0 to 100", True),
+        Column("judge_errors", "int64", "cells without a verdict", "0 and up"),
+        Column("llm_calls", "int64", "calls of a language model", "0 and up"),
+        Column("llm_cost_usd", "Float64", "their cost", "0 and up", True),
+    ),
+)
+_SHOWN = ("cell_f1", "row_f1", "column_recall", "direct", "mapped")
+_MOST_RUNS = 20
+#: The scores of a table in AOE's files, and our names of them where they differ.
+AOE_SCORES = {
+    **{name: name for name in ("column_recall", "row_precision", "row_recall", "row_f1")},
+    **{name: name for name in ("cell_precision", "cell_recall", "cell_f1")},
+    "total_compared_cells_in_matched": "matched_cells",
+    "average_cell_score_in_matched": "average_cell_score",
+}
 _TEXT_FILES = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl")
-#: Columns of a `Run` that are kept.
-_OF_RUNS = ("finish_reason", "prompt_tokens", "completion_tokens", "cost_usd", "latency_seconds")
-#: Columns of the frame of runs that are no columns of the user's.
-_OF_ANSWERS = ("run", "document", "predicted")
 
-#: An answer as a row of the frame of runs, and the table that it is for.
-_Answer: TypeAlias = tuple[dict[Any, Any], TableTask]
+#: A run, its answer as text, object or None, and the table that it is for.
+_Answer: TypeAlias = tuple[str, Any, TableTask]
 #: A comparison, and the columns of ``summary`` that it does not have itself.
 _Scored: TypeAlias = tuple[TableComparison, dict[str, Any]]
 
@@ -74,7 +129,7 @@ def evaluate_tables(
         A dataset with runs; the result of `construct`; a folder of runs (``run/table.txt``, or
         folders that `construct` made), or one such folder; a frame with the columns run, document
         (or table) and predicted (anything that `compare` takes; None for no answer); or a list of
-        runs and frames. Other columns of a frame are kept in ``summary``.
+        runs and frames.
     dataset : TableDataset, str or path, optional
         The dataset with gold; what `load` takes. Not needed if `runs` is a dataset.
     judge, profile : object, optional
@@ -117,19 +172,22 @@ def evaluate_tables(
     scored = [_compared(chosen, rules, *answer) for answer in shown]
     if rater is not None:
         scored = _rated(rater, scored, answers)
+    frame = SUMMARY_COLUMNS.from_records([_record(found, about) for found, about in scored])
+    if rater is None:
+        frame = frame.drop(columns=["quality", *_QUALITY, "quality_problem"])
     names = {"profile": rules.name, "judge": chosen.name, "quality": rater and rater.name}
-    return table_evaluations(scored, names)
+    found = {(c.meta["run"], c.meta["document"]): c for c, _ in scored}
+    return TableEvaluations(found, frame, names)
 
 
-def _compared(judge: Judge, rules: TableRules, row: dict[Any, Any], task: TableTask) -> _Scored:
+def _compared(judge: Judge, rules: TableRules, run: str, answer: Any, task: TableTask) -> _Scored:
     """Compare an answer with its gold table."""
-    run = str(row["run"])
     roles = {name: list(getattr(task, name)) or None for name in ("keys", "values", "numeric")}
     gold: Any = task.gold
     if rules.released:  # the released code infers types from CSV; no numbers are named: none
         gold, roles["numeric"] = gold.to_csv(index=False), list(task.numeric)
     try:
-        found = compare(gold, row["predicted"], judge=judge, profile=rules, **roles)
+        found = compare(gold, answer, judge=judge, profile=rules, **roles)
     except InputError as error:
         raise InputError(f"run {run!r}, table {task.id!r}: {error}") from error
     schema = f"{task.task}{f' ({task.language})' if task.language else ''}" or task.id
@@ -140,36 +198,23 @@ def _compared(judge: Judge, rules: TableRules, row: dict[Any, Any], task: TableT
         "documents": len(task.documents),
         "average_length": task.average_length,
     }
-    own = {name: value for name, value in row.items() if name not in _OF_ANSWERS}
-    return found.labelled(**labels), about | own
+    return found.labelled(**labels), about
 
 
-# --- input --------------------------------------------------------------------------------------
+def _record(found: TableComparison, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of ``summary`` of a comparison."""
+    meta, problems = found.meta, found.warnings
+    is_table = meta["mapped"] or bool(len(found.predicted.columns))
+    failures = problems.loc[problems["kind"].isin(FAILURES), "message"]
+    message = None if is_table else failures.iloc[-1]
+    entries = {str(name): value for name, value in found.summary.items()}
+    return {**entries, **meta, **about, "valid": is_table, "message": message}
 
 
 def _read(runs: Any, dataset: Any) -> list[_Answer]:
     """Read what is compared, and check all of it before any work."""
     if dataset is not None and not isinstance(dataset, TableDataset):
         dataset = load(dataset)
-    frame, gold = _frame_of(runs, dataset)
-    clash = [n for n in frame.columns if n in SUMMARY_COLUMNS.names and n not in _OF_ANSWERS]
-    if clash:
-        raise InputError(f"runs: column {clash[0]!r} is also a column of the result; rename it")
-    if frame.empty:
-        raise InputError("runs holds no answers; expected at least one")
-    if gold is None:
-        raise InputError("runs has no gold; pass dataset=")
-    frame["predicted"] = pd.Series(map(_read_file, frame["predicted"]), frame.index, dtype=object)
-    return [(row, gold[str(row["document"])]) for row in frame.to_dict("records")]
-
-
-def _read_file(predicted: Any) -> Any:
-    is_text = isinstance(predicted, Path) and predicted.suffix.lower() in _TEXT_FILES
-    return read_text(predicted, "answer") if is_text else predicted
-
-
-def _frame_of(runs: Any, dataset: Any) -> tuple[pd.DataFrame, TableDataset | None]:
-    """Return run, document, predicted and other columns, and where gold is."""
     if isinstance(runs, str | os.PathLike):
         path = Path(runs)
         if is_run(path):
@@ -179,33 +224,226 @@ def _frame_of(runs: Any, dataset: Any) -> tuple[pd.DataFrame, TableDataset | Non
                 runs = load(runs)
             except DatasetError as error:
                 raise DatasetError(f"{error}; if gold is elsewhere, pass dataset") from error
-        elif not path.is_dir():
-            raise DatasetError(f"no folder {str(path)!r}")
         else:
             runs = answers_in(path, [task.id for task in dataset])
-            if runs.empty:
-                raise InputError(f"{str(path)!r} holds no answers; expected files run/table.txt")
     if isinstance(runs, TableDataset):
         dataset = dataset or runs
-        if runs.runs.empty:
-            raise InputError(f"dataset {runs.name!r} has no runs in {str(runs.root)!r}")
         runs = runs.runs
-    sources = list(runs) if isinstance(runs, list | tuple) else [runs]
-    frame = frame_of_outputs([_named(source) for source in sources])
-    frame = frame.rename(columns={"raw": "predicted"})
-    return frame.astype(object).where(frame.notna(), None), dataset
+    frame = frame_of_outputs([_named(s) for s in (runs if isinstance(runs, list) else [runs])])
+    if frame.empty:
+        raise InputError("runs holds no answers; expected files run/table.txt, or rows of a frame")
+    if dataset is None:
+        raise InputError("runs has no gold; pass dataset=")
+    raw = frame["raw"].astype(object).where(frame["raw"].notna(), None)
+    return [
+        (str(run), _text_of_file(answer), dataset[str(document)])
+        for run, document, answer in zip(frame["run"], frame["document"], raw, strict=True)
+    ]
 
 
 def _named(source: Any) -> Any:
-    """Return a frame whose tables are in the column ``document``."""
-    if isinstance(source, Run):
-        frame = source.outputs
-        told = (name for name in ("error_reason", "error") if frame[name].notna().any())
-        return frame[["run", "document", "raw", *_OF_RUNS, *told]]
-    source = as_pandas(source)
-    if isinstance(source, pd.DataFrame) and "document" not in source.columns:
-        return source.rename(columns={"table": "document"})
-    return source
+    """Return a frame whose tables are in the column ``document``, and answers in ``raw``."""
+    source = source.outputs if isinstance(source, Run) else as_pandas(source)
+    if not isinstance(source, pd.DataFrame):
+        return source
+    source = source.rename(columns={"predicted": "raw"})
+    if "document" not in source.columns:
+        source = source.rename(columns={"table": "document"})
+    return source[[name for name in ("run", "document", "raw") if name in source.columns]]
+
+
+def _text_of_file(answer: Any) -> Any:
+    is_text = isinstance(answer, Path) and answer.suffix.lower() in _TEXT_FILES
+    return read_text(answer, "answer") if is_text else answer
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TableEvaluations(TextCard):
+    """The comparisons of a batch, frozen; made by `evaluate_tables`.
+
+    A `ScoredResult`: `compare_runs`, `breakdown`, `difficulty` and `explore` take it with
+    ``measure=``; a table is a ``document``. The frames of `TableComparison` are led by run,
+    document, domain and schema.
+    """
+
+    _comparisons: Mapping[tuple[str, str], TableComparison]
+    _summary: pd.DataFrame
+    _meta: Mapping[str, Any]
+
+    #: What `compare_runs` compares by default.
+    measures: ClassVar[tuple[str, ...]] = ("cell_f1", "row_f1", "column_recall")
+
+    def __len__(self) -> int:
+        """Count the answers."""
+        return len(self._comparisons)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Profile, judge, and the model that rates."""
+        return dict(self._meta)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row per run and table."""
+        return self._summary.copy()
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """One row per run, table and cell of gold or the prediction."""
+        return self._frame("cells")
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """One row per run, table and measure of `summary`."""
+        return scores_of(self._summary, MEASURES)
+
+    @property
+    def matches(self) -> pd.DataFrame:
+        """One row per row of gold, plus one per spurious predicted row."""
+        return self._frame("matches")
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """One row per column of gold, plus one per extra predicted column."""
+        return self._frame("columns")
+
+    @property
+    def judge_calls(self) -> pd.DataFrame:
+        """One row per call of a model; those for ratings have the metric ``table_quality``."""
+        return self._frame("judge_calls")
+
+    @property
+    def warnings(self) -> pd.DataFrame:
+        """Warnings: repaired answers, blank or repeated keys, failures of the judge."""
+        return self._frame("warnings")
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        """Return a frame of all comparisons together; built on first use."""
+        frames: dict[str, pd.DataFrame] = self.__dict__.setdefault("_frames", {})
+        if name not in frames:
+            found = self._comparisons.values()
+            frames[name] = labelled_frame(found, [getattr(one, name) for one in found])
+        return frames[name].copy()
+
+    @property
+    def by_run(self) -> pd.DataFrame:
+        """One row per run, in the order of the runs."""
+        return BY_RUN.from_records(self._means("run"))
+
+    def _means(self, *by: str) -> pd.DataFrame:
+        """Average the scores of answers by run, or by run and domain."""
+        summary = self._summary
+        groups = summary.groupby(list(by), sort=False, dropna=False)
+        means = groups[["direct", "mapped", *MEASURES]].mean()
+        of_task = list(dict.fromkeys([*by, "domain", "schema"]))
+        tasks = summary.groupby(of_task, sort=False, dropna=False)["cell_f1"].mean()
+        levels = list(range(len(by)))
+        means["task_cell_f1"] = tasks.groupby(level=levels, sort=False, dropna=False).mean()
+        means["quality"] = groups["quality"].mean() if "quality" in summary else None
+        means["tables"] = groups.size()
+        means["missing"] = summary["document"].nunique() - means["tables"]
+        means["invalid"] = means["tables"] - groups["valid"].sum()
+        for name in ("judge_errors", "llm_calls"):
+            means[name] = groups[name].sum().astype(int)
+        means["llm_cost_usd"] = groups["llm_cost_usd"].agg(lambda cost: cost.sum(skipna=False))
+        return means.reset_index()
+
+    def comparison(self, run: str, document: str) -> TableComparison:
+        """Return the comparison of one answer, by values of ``run`` and ``document``.
+
+        Raises
+        ------
+        InputError
+            The run has no answer for the document.
+        """
+        found = self._comparisons
+        if (run, document) in found:
+            return found[run, document]
+        of_run = [table for name, table in found if name == run]
+        if not of_run:
+            raise InputError(f"no run {run!r}; {nearest(run, {name for name, _ in found})}")
+        raise InputError(f"run {run!r} has no table {document!r}; {nearest(document, of_run)}")
+
+    def losses(self, recalls: Mapping[str, EvidenceRecall] | None = None) -> pd.DataFrame:
+        """Add up the points that each answer lost at each stage, as `TableComparison.losses` does.
+
+        `recalls` are results of `evidence_recall` by id of the table. The frame has one row per
+        run, table, side and stage; comparisons by ``aoe`` are an `InputError`.
+        """
+        found, recalls = self._comparisons, recalls or {}
+        parts = [one.losses(recalls.get(table)) for (_, table), one in found.items()]
+        return labelled_frame(found.values(), parts)
+
+    def write_aoe(self, folder: str | Path) -> Path:
+        """Write the files of AOE's evaluation.
+
+        Parameters
+        ----------
+        folder : str or pathlib.Path
+            The folder; created if it does not exist. Files of the same names are replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder. ``{run}/{table}.json`` has ``if_csv_parsed``, ``one_piece`` (the ratings,
+            null without ``quality=``) and ``cell_scores``, rounded to three digits;
+            ``statistics.csv`` has the means of each run by domain and over all domains.
+
+        Raises
+        ------
+        InputError
+            The name of a run or table cannot be that of a file.
+        OutputError
+            A file cannot be written.
+        """
+        folder, files = Path(folder), dict[Path, str]()
+        for row in self._summary.to_dict("records"):
+            for name in (row["run"], row["document"]):
+                if Path(name).name != name or name == "..":
+                    raise InputError(f"{name!r} cannot be the name of a file; rename it")
+            ratings = (row.get(name) for name in _QUALITY)
+            scores = {name: round(row[our], 3) for name, our in AOE_SCORES.items()}
+            scores["total_compared_cells_in_matched"] = int(row["matched_cells"])
+            content = {
+                "if_csv_parsed": {name: int(row[name]) for name in ("direct", "mapped")},
+                "one_piece": {
+                    f"score{n}": None if pd.isna(score) else int(score)
+                    for n, score in enumerate(ratings, 1)
+                },
+                "cell_scores": scores
+                | {"total_compared_cells_in_matched": int(row["matched_cells"])},
+            }
+            text = json.dumps(content, ensure_ascii=False, indent=4) + "\n"
+            files[folder / row["run"] / f"{row['document']}.json"] = text
+        by_domain = self._means("run", "domain").sort_values(["run", "domain"])
+        means = pd.concat([by_domain, self._means("run").assign(domain="all")])
+        names = [
+            "run",
+            "domain",
+            *(name for name in BY_RUN.names if name not in ("run", "missing")),
+        ]
+        statistics = means.sort_values("run", kind="stable")[names]
+        files[folder / "statistics.csv"] = statistics.to_csv(index=False)
+        for parent in {path.parent for path in files}:
+            make_folder(parent)
+        write_texts(files)
+        return folder
+
+    def __repr__(self) -> str:
+        """Write one line of scores per run, and problems."""
+        summary, by_run = self._summary, self.by_run
+        counts = plural(len(by_run), "run"), plural(summary["document"].nunique(), "table")
+        lines = [f"TableEvaluations ({self._meta['profile']}): {', '.join(counts)}"]
+        for row in by_run.head(_MOST_RUNS).to_dict("records"):
+            scores = " · ".join(f"{name} {row[name]:.3f}" for name in _SHOWN)
+            lines.append(f"{one_line(row['run'], 40)}  {scores} · {plural(row['tables'], 'table')}")
+        for name, what in (
+            ("missing", "missing answers, which are in no mean"),
+            ("judge_errors", "cells without a verdict; scores are lower bounds"),
+        ):
+            if by_run[name].any():
+                lines.append(f"{what}: {by_run[name].sum()}")
+        return "\n  ".join(lines)
 
 
 # --- ratings ---------------------------------------------------------------------------------
@@ -241,8 +479,7 @@ def _rated(
     """Add ratings to answers, and their calls to the comparisons; no answer is not rated."""
 
     async def rated(one: _Scored, answer: _Answer) -> _Scored:
-        (found, about), (row, task) = one, answer
-        predicted = row["predicted"]
+        (found, about), (_, predicted, task) = one, answer
         if not isinstance(predicted, str):
             columns = len(found.predicted.columns)
             predicted = found.predicted.to_csv(index=False) if columns else ""
@@ -262,8 +499,7 @@ def _rated(
         else:
             weights = QUALITY_WEIGHTS.values()
             mean = sum(w * score for w, score in zip(weights, scores, strict=True)) / sum(weights)
-            names = (f"quality_{name}" for name in QUALITY_WEIGHTS)
-            rating = {"quality": mean, **dict(zip(names, scores, strict=True))}
+            rating = {"quality": mean, **dict(zip(_QUALITY, scores, strict=True))}
             calls = (call._replace(score=mean / _HIGHEST),)
         more = ((None, call) for call in calls)
         return replace(found, _calls=(*found._calls, *more)), about | rating

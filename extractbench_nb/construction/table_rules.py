@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
+from itertools import combinations
 from typing import Any
 from unicodedata import normalize
 
@@ -79,25 +80,17 @@ def rules_of(profile: str | TableRules, **changes: Any) -> TableRules:
     >>> rules_of("aoe", rows="exact", cells="fuzzy").threshold
     90
     """
-    untyped: object = profile
-    if isinstance(profile, TableRules):
-        rules = profile
-    elif isinstance(untyped, str) and untyped in PROFILES:
-        rules = PROFILES[untyped]
-    else:
-        raise InputError(f"unknown profile {profile!r}; {nearest(profile, PROFILES)}")
-    names = [rule.name for rule in fields(TableRules) if rule.name != "name"]
-    if not rules.released:
-        names = ["threshold"]
-    for name in changes:
+    rules = profile if isinstance(profile, TableRules) else PROFILES.get(str(profile))
+    if rules is None:
+        raise InputError(f"unknown profile {profile!r}; {nearest(str(profile), PROFILES)}")
+    names = [rule.name for rule in fields(TableRules)][1:] if rules.released else ["threshold"]
+    for name, value in changes.items():
         if name not in names:
             raise InputError(f"{rules.name!r} has no rule {name!r}; {nearest(name, names)}")
+        if value not in _ALLOWED.get(name, (value,)):
+            raise InputError(f"{name} is {value!r}; expected one of {_ALLOWED[name]}")
     rules = replace(rules, **changes)
-    for name, allowed in _ALLOWED.items():
-        if rules.released and getattr(rules, name) not in allowed:
-            raise InputError(f"{name} is {getattr(rules, name)!r}; expected one of {allowed}")
-    threshold: object = rules.threshold
-    if not isinstance(threshold, int | float) or not threshold >= 0:
+    if not isinstance(rules.threshold, int | float) or not rules.threshold >= 0:  # type: ignore[redundant-expr]
         raise InputError(f"threshold is {rules.threshold!r}; expected a number, 0 or more")
     return rules
 
@@ -254,12 +247,8 @@ def unit_of_column(name: str) -> tuple[str, str]:
 
 # --- the columns that name the rows ---------------------------------------------------------------
 
-#: Words in the name of a key column, the likeliest first, and in that of a second key column.
-_HINTS = (
-    "文档名称 文件名 案件名 名称 filename file document name title key "
-    "id case method model 编号 标题"
-).split()
-_SECOND_HINTS = ("被告", "defendant", "dataset", "year", "年份", "所属期")
+#: Words in the name of a key column.
+_HINTS = "名称 文件名 案件名 编号 标题 filename file document name title key id case method".split()
 _MOST_PAIRED = 8
 
 
@@ -273,41 +262,26 @@ def propose_keys(
     """
     rows = max(map(len, gold.values()), default=0)
     texts = {name: [text_key(text) for text in column] for name, column in gold.items()}
-    known = {column_key(name) for name in predicted}
+    known = {column_key(name) for name in predicted} or set(map(column_key, gold))
 
     def rank(name: str) -> tuple[Any, ...]:
-        """Rank a column, the likeliest first: unique, in both tables, named so, a text, short."""
-        column, plain = gold[name], column_key(name)
-        filled = {key for key, text in zip(texts[name], column, strict=True) if not is_absent(text)}
-        hint = next((n for n, word in enumerate(_HINTS) if word in plain), len(_HINTS))
-        is_hinted = hint < len(_HINTS)
-        numbers = sum(number_of(text) is not None for text in column)
-        return (
-            len(column) - len(filled),
-            plain not in known,
-            2 * numbers > len(column) and not is_hinted,
-            hint,
-            not any(word in plain for word in _SECOND_HINTS),
-            0 if is_hinted else sum(map(len, column)),
-            name,
-        )
+        """Rank a column: unique, in both tables, no amount, named so, short."""
+        filled = {text for text in texts[name] if not is_absent(text)}
+        numbers = [number_of(text) for text in gold[name]]
+        amounts = sum(n is not None and _YEAR.fullmatch(str(n)) is None for n in numbers)
+        is_hinted = any(word in column_key(name) for word in _HINTS)
+        is_amount = 2 * amounts > rows and not is_hinted
+        is_unknown, length = column_key(name) not in known, sum(map(len, gold[name]))
+        return rows - len(filled), is_unknown, is_amount, not is_hinted, length, name
 
-    ranks = sorted(map(rank, gold))
-    names = [name for *_, name in ranks]
-    labels = [  # columns in both tables that do not hold amounts
-        name
-        for _, is_unknown, is_amount, _, is_no_second, _, name in ranks
-        if not (is_unknown and known) and not (is_amount and is_no_second)
-    ]
-    is_unique = {name: not repeats for repeats, *_, name in ranks}
+    ranked = sorted(map(rank, gold))
+    names = [name for *_, name in ranked]
+    labels = [name for _, is_unknown, is_amount, *_, name in ranked if not is_unknown | is_amount]
+    unique = {name for repeats, *_, name in ranked if not repeats}
     for pool in (labels, names):
-        single = next(filter(is_unique.get, pool), None)
-        if single is not None:
-            why = f"{single!r} has {rows} different values" if rows else f"{single!r} by its name"
-            return [single], f"{why} and is the likeliest by name and content"
-        for second, first in (
-            (n, m) for at, n in enumerate(pool[:_MOST_PAIRED]) for m in pool[:at]
-        ):
+        for name in filter(unique.__contains__, pool):
+            return [name], f"{name!r} has {rows} different values"
+        for first, second in combinations(pool[:_MOST_PAIRED], 2):
             if len(set(zip(texts[first], texts[second], strict=True))) == rows:
                 pair = [first, second]
                 return pair, f"no column alone names the rows; {pair} do so together"

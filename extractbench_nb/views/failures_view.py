@@ -221,7 +221,7 @@ class FailureExplorer(View):
             raise InputError(f"rows and columns are both {rows!r}; choose two of {model.AXES}")
         given: Any = dataset  # documents with pages, or those that tables were built from
         self._dataset: Dataset | None = given if hasattr(given, "pdf_path") else None
-        self._tasks: TableDataset | None = given if hasattr(given, "disagreements") else None
+        self._tasks: TableDataset | None = given if hasattr(given, "tables") else None
         is_frame = isinstance(self._rows.source, pd.DataFrame)
         called = self._variable = checked_name(name or ("fields" if is_frame else "evs"))
         of_cells = hasattr(source, "rows") and not hasattr(source, "fields")

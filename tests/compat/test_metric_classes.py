@@ -73,19 +73,6 @@ def test_states_decide_absent_values(gold, predicted):
     assert row.outcome in ("both_absent", "omission", "hallucination")
 
 
-def test_a_summary_is_its_own_docstring():
-    @dataclass(frozen=True)
-    class Silent(BaseMetric):
-        metric_id: str = "silent"
-
-    global_metric_registry.register_metric(Half, aliases=("halved",))
-    global_metric_registry.register_metric(Silent)
-    listed = xb.metrics().set_index("metric")
-    assert listed.loc["half", ["source", "summary"]].tolist() == ["class", "Gives half the score."]
-    assert listed.loc["silent", "summary"] == ""
-    assert "halved" not in listed.index
-
-
 def test_params_of_other_metrics_are_still_checked():
     global_metric_registry.register_metric(Half)
     with pytest.raises(xb.ConfigError, match="no param 'anything'"):

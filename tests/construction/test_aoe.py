@@ -71,12 +71,6 @@ def test_checks_have_a_truthful_kind():
     assert differ.to_dict() == {"cot": 16, "domains": 1, "rag": 14, "text": 2}
 
 
-def test_the_page_shows_what_can_be_run():
-    page = Path("docs/howto/construction.md").read_text(encoding="utf-8")
-    for row in aoe.coverage().to_dict("records"):
-        assert f"| {row['section']} | {row['runs']} | {row['limits']} |" in page
-
-
 # --- the errata ------------------------------------------------------------------------------
 
 ERRATA = aoe.errata().set_index("id")

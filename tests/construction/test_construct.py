@@ -83,21 +83,12 @@ def test_a_run_is_read_by_the_batch(
     assert found.summary["run"].unique().tolist() == ["test-model"]
     assert found.summary["cell_f1"].tolist() == [1.0] * 3
     assert found.summary["direct"].all()
-    assert found.summary["completion_tokens"].tolist() == [10] * 3
     for source in (tmp_path / "runs", run.folder, [run]):
         again = evaluate_tables(source, dataset=dataset, progress=False)
         assert again.summary["cell_f1"].tolist() == [1.0] * 3
     description = run.description
     assert (description["kind"], description["prompt_version"]) == ("construction", "table-v1")
     assert "3 of 3 documents answered" in repr(run)
-
-
-def test_finished_tables_are_not_asked_for_again(start: Start, server: LLMServer) -> None:
-    start(tables=["court_rulings"])
-    start()
-    assert len(server.requests) == 3
-    start()
-    assert len(server.requests) == 3
 
 
 PROGRAM = """
@@ -133,14 +124,8 @@ def test_a_failed_call_is_an_invalid_answer(start: Start, server: LLMServer) -> 
     run = start(max_concurrency=1)
     found = evaluate_tables(run, dataset="sample", progress=False)
     row = found.summary[~found.summary["valid"]].iloc[0]
-    assert (row["failure_mode"], row["error_reason"]) == ("no_answer", "context_length")
+    assert row["failure_mode"] == "no_answer"
     assert found.by_run["invalid"].tolist() == [1]
-
-
-def test_a_budget_stops_a_run(start: Start) -> None:
-    run = start(model="openai/gpt-4o-mini", budget_usd=1e-9, max_tokens=10)
-    assert run.unasked == ["court_rulings", "extraction_papers", "retailer_results"]
-    assert "construct with the same folder continues" in repr(run)
 
 
 def test_passages_in_place_of_documents(
@@ -218,7 +203,6 @@ def test_settings(
         ({"retriever": "bm52"}, InputError, "did you mean 'bm25'"),
         ({"tables": ["retailer"]}, DatasetError, "did you mean 'retailer_results'"),
         ({"tables": []}, InputError, "at least one id"),
-        ({"tables": "retailer_results"}, InputError, "expected a list of ids"),
         ({"model": "nothing"}, InputError, "nothing"),
     ],
 )

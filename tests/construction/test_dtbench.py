@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.evidence_recall import evidence_recall
+from extractbench_nb.construction.retrieval import evidence_recall
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
 TABLES = Path(str(FOLDER)).parent / "aoe" / "dtbench"

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.evidence_recall import evidence_recall
-from extractbench_nb.construction.table_comparison import TableComparison
+from extractbench_nb.construction.comparing import TableComparison, compare
+from extractbench_nb.construction.retrieval import evidence_recall
 from extractbench_nb.construction.table_dataset import load
 from extractbench_nb.construction.table_rules import rules_of
 from extractbench_nb.errors import InputError

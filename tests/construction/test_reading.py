@@ -29,7 +29,7 @@ CASES: list[tuple[str, str, list[list[str]], list[str], str | None]] = [
         ["thoughts"],
         None,
     ),
-    ("unclosed thoughts", f"<think>hm\n```csv\n{TABLE}\n```", ROWS, ["thoughts_unclosed"], None),
+    ("unclosed thoughts", f"<think>hm\n```csv\n{TABLE}\n```", ROWS, ["thoughts"], None),
     (
         "two tables",
         f"```csv\nk,v\nx,9\n```\ncorrected:\n```csv\n{TABLE}\n```",
@@ -68,7 +68,7 @@ CASES: list[tuple[str, str, list[list[str]], list[str], str | None]] = [
         ["fence_missing", "mended"],
         "fence_missing",
     ),
-    ("byte order mark", f"\ufeff{TABLE}", ROWS, ["bom"], "fence_missing"),
+    ("byte order mark", f"\ufeff{TABLE}", ROWS, [], "fence_missing"),
     (
         "unquoted thousands",
         "k,v,w\na,1,234,x\nb,12,345,678,y",
@@ -80,7 +80,7 @@ CASES: list[tuple[str, str, list[list[str]], list[str], str | None]] = [
         "ambiguous thousands",
         "k,v,w\na,1,234,567",
         [["a", "1,234", "567"]],
-        ["thousands_joined", "thousands_ambiguous"],
+        ["thousands_joined"],
         "fence_missing",
     ),
     (
@@ -98,7 +98,6 @@ CASES: list[tuple[str, str, list[list[str]], list[str], str | None]] = [
         "fence_missing",
     ),
     ("commas at the ends", "k,v,\na,1,\nb,2,", ROWS, [], "fence_missing"),
-    ("header repeated", "k,v\na,1\nk,v\nb,2", ROWS, ["header_repeated"], "fence_missing"),
     (
         "header twice the same",
         "k,v,v\na,1,5\nb,2,6",
@@ -115,7 +114,6 @@ CASES: list[tuple[str, str, list[list[str]], list[str], str | None]] = [
         ["mended"],
         "fence_missing",
     ),
-    ("scripts", "k,v\n<script>,1", [["<script>", "1"]], [], "fence_missing"),
     ("leading zeros", "k,v\n007,1", [["007", "1"]], [], "fence_missing"),
     ("no rows", "k,v\n", [], ["no_rows"], "fence_missing"),
     ("nothing", "", [], ["no_answer"], "no_answer"),
@@ -173,20 +171,6 @@ def test_other_objects_are_errors() -> None:
         read_answer(Path("missing.csv"))
 
 
-@pytest.mark.parametrize(
-    "answer, message",
-    [
-        (
-            "<think>```csv\nq\n9\n```</think>\n|k|v|\n|-|-|\n|a|1|",
-            "the table is not in a code fence",
-        ),
-        ("```python\nprint()\n```\n|k|v|\n|-|-|\n|a|1|", "the code fence holds no table"),
-    ],
-)
-def test_a_fence_in_the_thoughts_is_not_that_of_the_answer(answer: str, message: str) -> None:
-    assert dict(read_answer(answer).notes)["fence_missing"] == message
-
-
 def test_a_frame_without_columns_is_no_table() -> None:
     found = compare(TABLE, pd.DataFrame(), keys="k")
     assert found.meta["failure_mode"] == "no_table"
@@ -202,7 +186,7 @@ def test_gold_that_is_the_name_of_a_file_is_explained() -> None:
     "gold, kinds",
     [
         ("k,v\n,1\nb,2\n", ["blank_key"]),
-        ("k,v\nN/A,1\nb,2\n", ["null_word_key"]),
+        ("k,v\nN/A,1\nb,2\n", ["blank_key"]),
         ("k,v\na,1\na,2\n", ["duplicate_key"]),
         ("k,v\n", ["no_rows"]),
     ],

@@ -330,15 +330,11 @@ def test_rules_are_in_each_file_and_escaped(tmp_path: Path) -> None:
         ({"save_json": "no"}, "save_json is 'no'; expected True or False"),
         ({"output_dir": ""}, "output_dir is ''; expected a pathlib.Path"),
         ({"judge": 5}, "judge is 5; expected"),
-        ({"alignment": "best"}, "alignment is 'best'; expected 'optimal' or a function"),
     ],
 )
 def test_options_that_are_refused(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(InputError, match="^ReportConfig: " + re.escape(problem)):
+    with pytest.raises(InputError, match="^" + re.escape(problem)):
         ReportConfig(**options)
-    with pytest.raises(InputError, match="save_csv is None; expected True or False") as caught:
-        ReportConfig(**options, save_csv=None)  # type: ignore[arg-type]
-    assert problem.split(";", maxsplit=1)[0] in str(caught.value)
 
 
 def test_a_report_cannot_smuggle_a_name_in(cv: Any, tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.evaluations import TableEvaluations
-from extractbench_nb.construction.table_batches import evaluate_tables
+from extractbench_nb.construction.table_batches import TableEvaluations, evaluate_tables
 from extractbench_nb.construction.table_dataset import load
 
 GOLD = "name,n,unit\na,1,kg\nb,2,kg\n"

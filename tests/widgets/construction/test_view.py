@@ -11,9 +11,8 @@ import pytest
 import traitlets
 
 import extractbench_nb as xb
-from extractbench_nb.construction.comparing import compare
+from extractbench_nb.construction.comparing import TableComparison, compare
 from extractbench_nb.construction.retrieval import Retriever
-from extractbench_nb.construction.table_comparison import TableComparison
 from extractbench_nb.errors import InputError
 from extractbench_nb.views.construction_view import ConstructionView
 from tests.widgets.hostile import HOSTILE, Twin
