@@ -262,6 +262,6 @@ class ReportBuilder(Evaluating):
         """
         for problem in _name_problems(report.output_name):
             raise InputError(problem)
-        files = evaluation_files(report, self.config.max_reasoning_length)
+        files = evaluation_files(report.evaluation, report)
         wanted = {n: text() for n, text in files.items() if getattr(self.config, _SWITCHES[n])}
         return write_files(self.config.output_dir / report.output_name, wanted)
