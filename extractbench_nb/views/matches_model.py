@@ -23,7 +23,7 @@ STATUSES = ("matched", "differing", "missed", "spurious")
 #: Orders of rows, and the pandas method that sorts ``Evaluation.matches`` in this way.
 ORDERS = {"failing": "differing first", "pairs": "gold's order", "similarity": "least alike first"}
 SORTED = {
-    "failing": '.sort_values("status", key=lambda status: status == "matched", kind="stable")',
+    "failing": '.sort_values("status", key=lambda s: s.replace("matched", "z"), kind="stable")',
     "pairs": "",
     "similarity": '.sort_values("similarity", kind="stable")',
 }
@@ -78,7 +78,7 @@ class Row(NamedTuple):
 def ordered(rows: Iterable[Row], sort: str) -> list[Row]:
     """Sort rows in gold's order by one of `ORDERS`."""
     if sort == "failing":
-        return sorted(rows, key=lambda row: row.status == "matched")
+        return sorted(rows, key=lambda row: row.status.replace("matched", "z"))
     if sort == "similarity":
         return sorted(rows, key=lambda row: (row.similarity is None, row.similarity or 0))
     return list(rows)
@@ -346,7 +346,10 @@ class Board:
                     MISSING if field.gold_state == "missing" else field.gold,
                     MISSING if field.predicted_state == "missing" else field.predicted,
                 )
-                states = ["missing" if value is MISSING else "present" for value in values]
+                states = [
+                    "missing" if value is MISSING else "null" if value is None else "present"
+                    for value in values
+                ]
                 gold, predicted = (None if value is MISSING else value for value in values)
                 limit = MOST if number in whole_of else _LONG
                 sides = whole(Pair(gold, predicted, states[0], states[1]), limit)

@@ -470,13 +470,13 @@ def sums_table(board: Board, field: str = "") -> Node | None:
         sides, often = board.commonest(name)
         cells = [h("td", ui.segments(side), cls="xb-value", dir="auto") for side in sides]
         said = f"{often:,} of {total:,}" if often > 1 else ""
-        kind = "xb-failed" if name == field else None
+        kind = "xb-failed" if field and name == field else None
         head = h("th", name or "value", scope="row")
         count = h("td", f"{total:,}", cls="xb-num")
         rows.append(h("tr", head, count, cells, h("td", said, cls="xb-quiet"), cls=kind, key=name))
     heads = ("field", "pairs", *_SIDES, "most frequent difference")
     title = h("p", h("b", "What differs in pairs"))
-    return h("div", title, ui.table(heads, h("tbody", rows))) if rows else None
+    return h("div", title, ui.table(heads, h("tbody", rows), cls="xb-differ")) if rows else None
 
 
 def field_chips(board: Board, do: str, chosen: str) -> Node | None:
@@ -501,7 +501,7 @@ def pairs(board: Board, rows: Sequence[Row], chosen: Row | None, text: str = "")
             aria_current="true" if row is chosen else None,
             reveal=f"{row.pair}" if row is chosen else None,
             found=bool(text.strip()),
-            cls=f"xb-row xb-t-{row.status}",
+            cls=f"xb-row xb-r-{row.status}",
         )
         for row, lines, hidden in shown
     ]

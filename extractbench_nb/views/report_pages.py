@@ -34,7 +34,9 @@ _OUTCOMES = (
 def evaluation_page(ev: Evaluation, content: Record) -> str:
     """Write ``report.html`` of an evaluation."""
     rows = content["field_outcomes"]
-    failed, passed = ([row for row in rows if bool(row["passed"]) is kind] for kind in (0, 1))
+    failed, passed = (
+        [row for row in rows if bool(row["passed"]) is kind] for kind in (False, True)
+    )
     text = "Every field passes." if rows else "No field is scored: the scores say nothing."
     arrays = [array for array in content["arrays"] if array["matched"] is None or array["matches"]]
     arrays.sort(key=lambda array: array["f1"] or 0.0)
@@ -118,7 +120,12 @@ def _page(content: Record, kind: str, sections: Sequence[Node | None]) -> str:
     body = h(
         "div",
         h("a", "Skip to the results", href="#main", cls="xb-skip"),
-        h("header", h("p", kind, cls="xb-quiet"), h("h1", name, dir="auto"), h("nav", links)),
+        h(
+            "header",
+            h("p", kind, cls="xb-quiet"),
+            h("h1", name, dir="auto"),
+            h("nav", links, aria_label="Sections"),
+        ),
         h("main", shown, id="main", tabindex="-1"),
         cls="xb",
     )
@@ -152,9 +159,12 @@ def _more(hidden: int, where: str) -> Node | None:
     return ui.more(hidden, f"in {where}")
 
 
+def _scrolled(label: str, *children: Content) -> Node:
+    return h("div", *children, cls="xb-scroll", role="region", tabindex="0", aria_label=label)
+
+
 def _scroll(label: str, heads: Sequence[Node], rows: Iterable[Content]) -> Node:
-    table = ui.table(heads, h("tbody", [h("tr", cells) for cells in rows]))
-    return h("div", table, cls="xb-scroll", role="region", tabindex="0", aria_label=label)
+    return _scrolled(label, ui.table(heads, h("tbody", [h("tr", cells) for cells in rows])))
 
 
 def _headline(content: Record) -> Node:
@@ -242,16 +252,22 @@ def _array(board: Board, is_first: bool) -> Node:
     if pd.isna(board.summary["matched"]):
         said = "not aligned"
     rows = ordered(board.rows, "failing")
-    lists = []
+    lists: list[Node] = []
     for is_matched in (False, True):
         listed = [row for row in rows if (row.status == "matched") is is_matched]
         if listed:
             hidden = _more(len(listed) - _MOST_PAIRS, "report.json")
-            drawn = h("div", pairs(board, listed[:_MOST_PAIRS], None), hidden, cls="xb-scroll")
+            sums = None if is_matched else sums_table(board)
+            drawn = _scrolled(
+                f"Pairs of {cut(board.path, _LONGEST)}",
+                sums,
+                pairs(board, listed[:_MOST_PAIRS], None),
+                hidden,
+            )
             lists.append(_folded("Matched", len(listed), drawn) if is_matched else drawn)
     title = [ui.breakable(board.path), h("span", f" {said} · {measures}", cls="xb-quiet")]
     is_open = is_first and counts["matched"] < len(rows)
-    return h("details", h("summary", title), sums_table(board), lists, open=is_open, cls="xb-array")
+    return h("details", h("summary", title), lists, open=is_open, cls="xb-array")
 
 
 def _rules(rules: Sequence[Record]) -> Node:
@@ -304,4 +320,6 @@ def _meta(content: Record) -> Node:
 
 
 def _cell(cell: Any) -> str:
-    return ratio_text(cell) if isinstance(cell, float) else cut(str(cell), _LONGEST)
+    if isinstance(cell, float):
+        return f"{cell:g}" if cell.is_integer() else ratio_text(cell)
+    return cut(str(cell), _LONGEST)

@@ -26,7 +26,7 @@ const kindOf = (row) => (row.querySelector(".xb-outcome")?.textContent ?? "").tr
 function isList(table) {
   const columns = table.tHead?.rows.length === 1 ? table.tHead.rows[0].cells.length : 0;
   const rows = [...(table.tBodies[0]?.rows ?? [])];
-  const isGrid = table.matches(".xb-heat, .xb-grits table, .xb-grid");
+  const isGrid = table.matches(".xb-heat, .xb-grits table, .xb-grid, .xb-box table, .xb-wide table, .xb-counts");
   return !isGrid && table.tBodies.length === 1 && rows.length > 1 &&
     rows.every((row) => widthOf(row) === columns);
 }
