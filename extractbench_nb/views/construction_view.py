@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
     def at(self, side: int) -> int | None:
         """Return the row's number in gold (0) or in the prediction (1)."""
-        return self[side]
+        return self.predicted if side else self.gold
 
     def __str__(self) -> str:
         """Say how the row was matched."""
@@ -103,7 +103,12 @@ class Evidence:
             h(
                 "details",
                 h("summary", self._title(place)),
-                h("div", _marked(self._chunks[place].text, value), cls="xb-value xb-whole"),
+                h(
+                    "div",
+                    _marked(self._chunks[place].text, value),
+                    cls="xb-value xb-whole",
+                    tabindex=0,
+                ),
                 open=not at,
                 key=f"{title} {value:.100} {at}",
             )
@@ -345,8 +350,8 @@ class ConstructionView(TwoTables):
             for side, name in enumerate(SIDES)
             if line.at(side) is not None and slot.at(side) is not None
         )
-        pair = self._pair([h("b", title), ": ", said], texts, facts)
-        return h("div", pair, self._found_in(line, texts) if self._evidence else None)
+        found = self._found_in(line, texts) if self._evidence else None
+        return self._pair([h("b", title), ": ", said], texts, facts, found)
 
     def _found_in(self, line: Line, texts: Sequence[str | None]) -> Node:
         """Draw the chunks that hold gold's text, and the predicted one where it is another."""

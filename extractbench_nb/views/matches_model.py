@@ -142,7 +142,7 @@ def short_sides(gold: Any, predicted: Any) -> Sides:
         " · ".join(map(json_text, scalars(value))) or value if isinstance(value, list) else value
         for value in (gold, predicted)
     ]
-    return beside(*values, states, limit=_SHORT)
+    return beside(values[0], values[1], states, limit=_SHORT)
 
 
 # --- thresholds -----------------------------------------------------------------------------------
@@ -224,9 +224,9 @@ class Board:
         self._steps = _item_steps(self.rows)
         fields = fields[fields["path"].str.startswith(self.path).astype(bool)]
         steps = fields["path"].str.slice(len(self.path)).str.extract(_STEP)[0]
-        self.fields = fields.assign(step=steps, mismatch=mismatch_kinds(fields)).dropna(
-            subset=["step"]
-        )
+        self.fields = fields.assign(
+            step=steps, mismatch=pd.Series(mismatch_kinds(fields), fields.index, dtype=object)
+        ).dropna(subset=["step"])
         failed = self.fields[~self.fields["passed"].fillna(False).astype(bool)]
         #: By item: its places that failed.
         self._failed: defaultdict[str, set[str]] = defaultdict(set)

@@ -267,8 +267,9 @@ class MatchesView(View):
         """Open the PDF page where the value at a place of the chosen pair is."""
         from extractbench_nb.views.evidence_view import EvidenceView
 
-        places = self._board.places(self._chosen, ())[0] if self._chosen and self._pdf else []
-        for place in places:
+        if self._chosen is None or self._pdf is None:
+            return
+        for place in self._board.places(self._chosen, ())[0]:
             if place.number == number and place.field is not None:
                 path, other = place.field.path, place.field.predicted_path
                 side = _SIDES[place.field.gold_state == "missing"]
@@ -312,7 +313,7 @@ class MatchesView(View):
             "path", key=lambda paths: paths.str.count(r"\["), kind="stable"
         ).head(_MOST_ARRAYS)
         arrays = {
-            row.path: f"{ui.shortened(row.path, 30)}: {row.gold_items:,} gold, "
+            row.path: f"{ui.shortened(str(row.path), 30)}: {row.gold_items:,} gold, "
             f"{row.predicted_items:,} predicted"
             for row in outermost.itertuples()
         }

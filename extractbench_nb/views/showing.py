@@ -1,8 +1,4 @@
-"""Views for the notebook: schemas, evaluations, tables, objects, evidence, with static twins.
-
-Each view is one widget. Its static twin is plain HTML without JavaScript, an output of its own that
-is shown where there is no kernel.
-"""
+"""Views for the notebook: each is one widget with a static twin, plain HTML without JavaScript."""
 
 from __future__ import annotations
 
@@ -57,49 +53,36 @@ def show(  # noqa: PLR0913 - options, all but two by name
     Parameters
     ----------
     subject : Schema, dict, pathlib.Path, str, or a result
-        A schema as `evaluate` takes it is shown as a tree, with folding, search and keyboard
-        control; an Evaluation as this tree with its fields, gold and predicted; Evaluations and
-        TableEvaluations in the view of `explore`; results of `grits` and ``construction.compare``
-        as two aligned tables; a result of `from_objects` as the boxes of the objects with the
-        table; a TableImage as its picture with the true objects.
+        A schema as `evaluate` takes it, an Evaluation, Evaluations or TableEvaluations (shown as by
+        `explore`), what `grits`, ``construction.compare`` or `from_objects` returns, or one
+        TableImage of `load_images`.
     evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
         Adds a mean score and a bar of outcomes to every node of a schema.
     name : str, optional
-        Expression for an Evaluation, TableComparison or ResolvedTable in the notebook, such as
-        ``"results['quill']"``, used in the code to copy; by default ``"ev"``, ``"comparison"`` or
-        ``"found"``.
+        Expression for the result in the notebook, such as ``"results['quill']"``, used in the code
+        to copy; by default ``"ev"``, ``"comparison"`` or ``"found"``.
     title : str, optional
-        Title of the view of an Evaluation. By default run and document if the Evaluation comes from
-        ``Evaluations.evaluation``, else `name`.
+        Title of the view of an Evaluation; by default run and document, or `name`.
     pdf : str or pathlib.Path, optional
         The document of an Evaluation, to look up its fields on the page.
     annotations : xb.gold.Annotations, str or pathlib.Path, optional
         Store of people's decisions about fields of an Evaluation; a path is a JSON file, which is
-        read if it exists and written at each change. By default they are kept in the view only.
+        written at each change. By default they are kept in the view only.
     documents : TableTask, dict, list, str or pathlib.Path, optional
         The documents of a TableComparison, to show the chunks that contain the selected value.
     retriever : str or construction.Retriever, optional
-        The retriever for chunks of `documents`, such as ``"bm25"``, whose rank is shown with each
-        chunk. The query is that of a TableTask, else the names of gold's columns.
+        The retriever whose rank is shown with each chunk, such as ``"bm25"``.
     image : PIL.Image.Image, ndarray, PageImage, str or pathlib.Path, optional
-        The picture in which the objects of a ResolvedTable were detected. By default boxes and
-        words are shown on a white background.
+        The picture in which the objects of a ResolvedTable were detected; white by default.
     true : Table, or an input of `read_table`, optional
         The true table, for a comparison with the table of a ResolvedTable by `grits`.
 
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``selected_path`` is the schema path
-        of the selected node; a schema path or a field can be assigned. The view of an Evaluation
-        has also ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
-        ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
-        it shows, ``code``, an expression that gives them, and ``annotations``. The view of two
-        tables has ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column),
-        ``only_differing`` and ``page``; that of a TableComparison ``threshold``, ``selected``
-        (``["gold", 0, "name"]``), ``only_lost`` and ``page``, and ``comparison`` at this threshold;
-        that of a ResolvedTable ``threshold``, ``selected`` (position of an object), ``labels`` and
-        ``boxes``, and ``result`` at this threshold.
+        A widget, shown as the last value of a notebook cell. Its selection and filters are
+        attributes to read, assign and observe, ``code`` is an expression for what it shows, and
+        ``save(path)`` and ``to_html()`` write its static twin.
 
     Raises
     ------
@@ -112,11 +95,11 @@ def show(  # noqa: PLR0913 - options, all but two by name
     UnavailableError
         ipywidgets or anywidget are not installed.
     """
-    is_comparison = _is_of_construction(subject, "TableComparison")
-    is_batch = _is_of_construction(subject, "TableEvaluations")
-    is_table = isinstance(subject, GriTS | ResolvedTable | TableImage) or is_comparison
-    is_result = isinstance(subject, Evaluation | Evaluations) or is_table or is_batch
-    if is_result and evaluation is not None:
+    is_comparison, is_batch = (
+        _is_of_construction(subject, kind) for kind in ("TableComparison", "TableEvaluations")
+    )
+    results = Evaluation | Evaluations | GriTS | ResolvedTable | TableImage
+    if evaluation is not None and (isinstance(subject, results) or is_comparison or is_batch):
         raise InputError(
             f"show() got a second argument beside {type(subject).__name__}; "
             "show(schema, evaluation) colours a schema's tree"
@@ -169,8 +152,8 @@ def show_matches(
     ev : Evaluation
         The evaluation.
     path : str, optional
-        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``, if
-        the field has one array. Optional if the evaluation has one array.
+        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``.
+        Optional if the evaluation has one array.
     name : str, optional
         Variable of the Evaluation in the notebook, used in the code to copy.
     pdf : str or pathlib.Path, optional
@@ -179,10 +162,9 @@ def show_matches(
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``path``, ``selected_pair``,
-        ``thresholds``, ``status``, ``text``, ``sort`` and ``page`` can be read, assigned and
-        observed; ``matches`` and ``summary`` are for these thresholds. ``rows`` has the listed
-        matches, and ``code`` is a line of pandas that returns them.
+        A widget. ``path``, ``selected_pair``, ``thresholds``, ``status``, ``field``, ``text``,
+        ``sort`` and ``page`` can be read, assigned and observed; ``matches`` and ``summary`` are
+        frames at these thresholds, and ``rows`` has the listed matches.
 
     Raises
     ------
@@ -194,10 +176,8 @@ def show_matches(
 
     Notes
     -----
-    At other thresholds the document is evaluated again, with the metrics and the offline judge. If
-    another judge or a custom alignment was used, there are no new calls: thresholds are applied to
-    the recorded pairs and answers, with a note in the view; after pickling there are none, and
-    thresholds are fixed. So they are if a metric is asynchronous.
+    At another ``align_threshold`` or ``pass_threshold`` the document is evaluated again. These are
+    fixed if a judge, a matcher or accepted alternatives were used.
     """
     notebook_libraries()
     from extractbench_nb.views.matches_view import MatchesView
@@ -220,21 +200,16 @@ def explore(  # noqa: PLR0913 - keyword options
     Parameters
     ----------
     source : Evaluations, Evaluation, ScoredResult, pandas.DataFrame, mapping or list
-        Results with the frame `fields` or `rows`, or this frame, as `breakdown` takes them. The
-        outputs of a frame and of ``tables.evaluate_tables`` cannot be opened; those of
-        ``construction.evaluate_tables`` open as a view of both tables.
+        Results with the frame `fields` or `rows`, or this frame, as `breakdown` takes them.
     rows : str, optional
         Rows of the heatmap: ``field``, ``document`` or ``run``.
     columns : str, optional
-        Columns of the heatmap. By default ``document``; ``run`` if the rows are documents, there is
-        only one document, or most schemas have only one; ``field`` if there is only one document
-        and one run.
+        Columns of the heatmap; by default ``document``, or the axis with more than one value.
     measure : str, optional
-        Values of the cells: ``score``, the mean over documents, with the same weight for each as in
-        ``Evaluations.by_run``; ``pass_rate``; or ``outcome``, the most frequent one.
+        Values of the cells: ``score``, the mean over documents, with the same weight for each;
+        ``pass_rate``; or ``outcome``, the most frequent one.
     dataset : Dataset or TableDataset, optional
-        The dataset with the PDFs, to show a value on its page, or with the documents of tables, to
-        show the chunks that contain a value.
+        The dataset with the PDFs or documents, to show a value where it is.
     name : str, optional
         Variable of `source` in the notebook, used in the code to copy; by default ``"evs"``, or
         ``"fields"`` for a frame.
@@ -244,11 +219,9 @@ def explore(  # noqa: PLR0913 - keyword options
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``selection`` has the rows of the
-        selected cells, and ``code`` is a line of pandas that returns them; ``selected_cell``,
-        ``selected_block`` and all filters can be read, assigned and observed. ``location`` has all
-        of these as JSON values, with the views opened from this one; assign it to another view to
-        restore them. ``annotations`` is a frame of the decisions.
+        A widget. ``selection`` has the rows of the selected cells, and ``code`` is a line of pandas
+        that returns them; ``location`` has all selections as JSON values, to be assigned to another
+        view. ``annotations`` is a frame of the decisions.
 
     Raises
     ------
@@ -286,17 +259,13 @@ def show_evidence(
         The values to find: those of gold and prediction of an Evaluation, or the leaves of a JSON
         value. By default the gold of `document`.
     side : {"predicted", "gold"}, optional
-        The side of an Evaluation that ``selected_path`` and ``values`` initially refer to.
+        The side of an Evaluation that is shown at first.
 
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``selected_path``, ``side``,
-        ``sought``, ``page``, ``zoom`` and the filters (``text``, ``outcome``, ``gold_finding``,
-        ``predicted_finding``) can be read, assigned and observed; ``values`` and ``evidence`` are
-        DataFrames, as `ground_values` and `find_evidence` return them; ``rows`` has the listed
-        pairs, and ``code`` is an expression for the selection. A selected gold value can be
-        corrected: ``edits`` has the corrections, which ``xb.gold.corrections(view)`` takes.
+        A widget. ``values`` and ``evidence`` are frames, as `ground_values` and `find_evidence`
+        return them. A selected gold value can be corrected: ``xb.gold.corrections(view)``.
 
     Raises
     ------
@@ -333,24 +302,20 @@ def workbench(
         ``evaluation_config``; its declared params become controls.
     cases : pandas.DataFrame, list, Evaluation or Evaluations
         A frame with the columns gold and predicted, optionally expected (bool: the verdict of
-        people), and any others, which are shown; a list of tuples ``(gold, predicted)`` or ``(gold,
-        predicted, expected)``; or an Evaluation, Evaluations or a frame of their fields, from which
-        the values of the metric's types are taken.
+        people); a list of such tuples; or an Evaluation, Evaluations or a frame of their fields,
+        from which the values of the metric's types are taken.
     baseline : str, callable or dict, optional
-        A metric to compare with, in the same forms; by default `metric` with its initial params.
+        A metric to compare with; by default `metric` with its initial params.
     field : str, optional
         For an Evaluation: the field whose values are the cases, such as ``authors[].name``.
-    judge : str or Judge, optional
-        See `evaluate`. It is called once per pair of texts, also if the params change.
-    profile : str or Profile, optional
-        See `evaluate`.
+    judge, profile : object, optional
+        See `evaluate`. A judge is called once per pair of texts, also if the params change.
 
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``params`` can be read, assigned and
-        observed; ``results`` and ``curve`` are DataFrames, and ``config`` is the
-        ``evaluation_config`` for a schema.
+        A widget. ``params`` can be read, assigned and observed; ``results`` and ``curve`` are
+        frames, and ``config`` is the ``evaluation_config`` for a schema.
 
     Raises
     ------

@@ -180,7 +180,11 @@ class TwoTables(View):
         return {"page": page, "tables": tables, "cell": cell}
 
     def _pair(
-        self, title: Content, texts: Sequence[str | None], facts: Sequence[tuple[str, Content]]
+        self,
+        title: Content,
+        texts: Sequence[str | None],
+        facts: Sequence[tuple[str, Content]],
+        more: Node | None = None,
     ) -> Node:
         """Draw the texts of the chosen cell and its partner, and facts about them."""
         states = ["missing" if text is None else "present" if text else "null" for text in texts]
@@ -190,6 +194,7 @@ class TwoTables(View):
             h("p", title),
             ui.whole_sides(dict(zip(self.sides, sides, strict=True))),
             ui.facts_list(facts),
+            more,
             cls="xb-detail",
             role="region",
             aria_label="Chosen cell",
