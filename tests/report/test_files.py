@@ -87,22 +87,6 @@ def test_any_values_in_every_file(tmp_path: Path, gold: Any, extracted: Any) -> 
     check_page(files["report.html"])
 
 
-def test_nasty_texts_in_every_file(tmp_path: Path) -> None:
-    schema = {"type": "object", "additionalProperties": EXACT}
-    gold = {f"{i} {text[:40]}": text for i, text in enumerate(NASTY)}
-    ev = xb.evaluate(schema, gold, {key: value + "?" for key, value in gold.items()})
-    files = files_of(ev, tmp_path)
-    strict_json(files["report.json"])
-    assert not set("<>`\0\t\r") & set(files["fields.md"])
-    cells = table_cells(files["fields.md"])
-    shown = [cells[i + 5] for i in range(8, len(cells), 8)]
-    assert shown[:2] == ["<script>alert(1)</script>", "a|b | c |"]
-    assert shown[2] == "`code` **bold** [x](javascript:alert(1)) ![i](http\u200b://x/y.png)"
-    assert all(len(text) <= 90 for text in shown)
-    check_summary(files["summary.txt"])
-    check_page(files["report.html"])
-
-
 def unescaped(cell: str) -> str:
     """Take back the apostrophe before a formula."""
     return cell[1:] if re.match(r"''*[=+\-@\t\r\n＝＋－＠]", cell) else cell
@@ -189,16 +173,6 @@ def test_odd_predictions_are_saved(odd: Any, tmp_path: Path) -> None:
         strict_json(files_of(xb.evaluate(schema, gold, extracted), tmp_path)["report.json"])
 
 
-@pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"type": "string"}, {"type": "array"}])
-@pytest.mark.parametrize("value", [None, {}, '"x"', [1, [2]]], ids=repr)
-def test_schemas_with_nothing_below(schema: Any, value: Any, tmp_path: Path) -> None:
-    if schema and value is None:
-        schema = schema | {"nullable": True}
-    files = files_of(xb.evaluate(schema, value, [value]), tmp_path)
-    read = strict_json(files["report.json"])
-    assert read["outcomes"]["total_evaluated"] == len(read["field_outcomes"])
-
-
 def test_text_that_is_no_json(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     files = files_of(xb.evaluate(schema, {"a": "x"}, "Sure! ```json {"), tmp_path)
@@ -222,35 +196,6 @@ def test_every_section_of_summary_and_page(every_outcome: Any, tmp_path: Path) -
         assert text in files["summary.txt"]
     for text in ("without a verdict", "predicted: undeclared", "What differs in pairs", "spurious"):
         assert text in files["report.html"]
-
-
-def test_long_names_and_many_arrays_stay_one_page(tmp_path: Path) -> None:
-    array = {"type": "array", "items": {"type": "string"}}
-    names = ["a very long name " * 20, "日本" * 90, *(f"field{i}" for i in range(398))]
-    schema = {"type": "object", "properties": dict.fromkeys(names, array)}
-    gold = {name: ["a", "b"] for name in names}
-    files = files_of(xb.evaluate(schema, gold, {n: ["a", "c", n] for n in names}), tmp_path)
-    check_summary(files["summary.txt"])
-    assert "… [FAIL] score=0.400" in files["summary.txt"]
-    assert "… 390 more arrays with better F1" in files["summary.txt"]
-    assert "… 1190 more in fields.csv" in files["summary.txt"]
-
-
-@pytest.mark.parametrize("extracted", ["changed", "absent"])
-def test_a_page_of_long_texts_is_bounded(extracted: str, tmp_path: Path) -> None:
-    """Many arrays of many items of many keys with long texts: all budgets at once."""
-    item = {"type": "object", "properties": {f"k{i}": EXACT for i in range(12)}}
-    names = [f"list{i}" for i in range(70)]
-    array = {"type": "array", "items": item}
-    schema = {"type": "object", "properties": dict.fromkeys(names, array)}
-    rows = [{f"k{i}": f"{n} {i} " + "long text " * 50 for i in range(12)} for n in range(12)]
-    short = [{**row, "k3": "short"} for row in rows]
-    changed = dict.fromkeys(names, short)
-    ev = xb.evaluate(schema, dict.fromkeys(names, rows), changed if extracted == "changed" else {})
-    page = files_of(ev, tmp_path)["report.html"]
-    assert "10 more in report.json" in page
-    assert page.count("<details") >= 60
-    assert len(page) < 8_000_000
 
 
 def test_a_thousand_rows_by_the_strict_profile(tmp_path: Path) -> None:
@@ -346,14 +291,6 @@ def test_a_report_cannot_smuggle_a_name_in(cv: Any, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["gpt", "openai/gpt-4o", "ü b", "...", "x..y", "-rf"])
-def test_names_that_stay_below(cv: Any, tmp_path: Path, name: str) -> None:
-    builder = ReportBuilder(ReportConfig(output_dir=tmp_path, output_name=name))
-    folder = builder.save(builder.build(*cv))
-    assert folder == tmp_path / name
-    assert {path.name for path in folder.iterdir()} == FILES
-
-
 def test_automatic_name(cv: Any) -> None:
     one, two = report_on(cv), report_on((cv.schema, cv.gold, cv.gold))
     assert re.fullmatch(r"\d{8}-\d{4}-[0-9a-f]{8}", one.output_name)
@@ -393,28 +330,22 @@ FULL = """
     import extractbench_nb as xb
 
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    first = xb.evaluate(schema, {"a": "x"}, {"a": "x"})
-    second = xb.evaluate(schema, {"a": "y" * 9_000}, {"a": "z"})
-    empty, full = sys.argv[1:]
-    first.save(full)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
-    for folder in (empty, full):
-        try:
-            second.save(folder)
-        except xb.OutputError as error:
-            print(error)
+    try:
+        xb.evaluate(schema, {"a": "y" * 9_000}, {"a": "z"}).save(sys.argv[1])
+    except xb.OutputError as error:
+        print(error)
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
 def test_no_space_for_a_file(tmp_path: Path) -> None:
     """The kernel refuses to write on; what was there stays, and nothing half-written is left."""
-    empty, full = tmp_path / "empty", tmp_path / "full"
-    script = [sys.executable, "-c", textwrap.dedent(FULL), str(empty), str(full)]
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    xb.evaluate(schema, {"a": "x"}, {"a": "x"}).save(tmp_path)
+    script = [sys.executable, "-c", textwrap.dedent(FULL), str(tmp_path)]
     run = subprocess.run(script, capture_output=True, text=True, check=True)
-    problem = r"'.*report\.json' cannot be written: File too large\n"
-    assert re.fullmatch(problem * 2, run.stdout)
-    assert not list(empty.iterdir())
-    assert {path.name for path in full.iterdir()} == FILES
-    assert "Overall Score: 1.000" in (full / "summary.txt").read_text(encoding="utf-8")
+    assert re.fullmatch(r"'.*report\.json' cannot be written: File too large\n", run.stdout)
+    assert {path.name for path in tmp_path.iterdir()} == FILES
+    assert "Overall Score: 1.000" in (tmp_path / "summary.txt").read_text(encoding="utf-8")
