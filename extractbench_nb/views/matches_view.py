@@ -30,10 +30,6 @@ from extractbench_nb.views.view import View, checked_name, known, part
 _SIDES = ("gold", "predicted")
 #: What stands in the place of an item without a partner.
 _ALONE = {"missed": "not in the prediction", "spurious": "not in gold"}
-_COUNTS = (
-    *("gold_items", "predicted_items", *STATUSES),
-    *("precision", "recall", "f1", "score", "passed"),
-)
 #: Rows on a page, fields whose sums are shown, and arrays in the menu.
 PAGE, _MOST_SUMS, _MOST_ARRAYS = 25, 12, 200
 _WIDEST, _LONGEST = 60, 600
@@ -151,12 +147,10 @@ class MatchesView(View):
     def _known_thresholds(self, proposal: Any) -> dict[str, float]:
         declared = self._board.declared
         for name, value in proposal["value"].items():
-            if name not in declared:
-                raise traitlets.TraitError(
-                    f"there is no threshold {name!r}; {nearest(name, declared)}"
-                )
-            if type(value) not in (int, float) or not 0 <= value <= 1:
-                raise traitlets.TraitError(f"{name} is {value!r}; expected a number from 0 to 1")
+            is_share = type(value) in (int, float) and 0 <= value <= 1
+            if name not in declared or not is_share:
+                wanted = f"a number from 0 to 1; {nearest(name, declared)}"
+                raise traitlets.TraitError(f"thresholds has {name!r}: {value!r}; expected {wanted}")
         values = {n: float(v) for n, v in proposal["value"].items() if v != declared[n]}
         if values != self._board.values:
             try:
@@ -191,15 +185,10 @@ class MatchesView(View):
         if value is None:
             return None
         is_pair = isinstance(value, tuple | list) and len(value) == len(_SIDES)
-        if not is_pair or not all(index is None or type(index) is int for index in value):
+        if not is_pair or (row := self._board.row_of(tuple(value))) is None:
             raise traitlets.TraitError(
-                f"selected_pair is {value!r}; expected (gold index, predicted index), "
-                "one of them may be None, or None"
-            )
-        row = self._board.row_of(tuple(value))
-        if row is None:
-            raise traitlets.TraitError(
-                f"there is no pair {tuple(value)!r}; view.matches has the pairs"
+                f"there is no pair {value!r}; expected (gold index, predicted index) of a row of "
+                "view.matches, with None for an item without a partner"
             )
         return row.pair
 
@@ -341,23 +330,12 @@ class MatchesView(View):
         )
 
     def _counts(self) -> Node:
-        """Draw the counts as evaluated, and at the present thresholds where these differ."""
+        """Write the measures as evaluated, and at the present thresholds where these differ."""
         board = self._board
-        heads = [name.replace("_items", "").replace("passed", "passes") for name in _COUNTS]
-        first, now = _texts(board.evaluated), _texts(board.summary)
-        rows = []
-        for name, texts in {
-            "as evaluated": first,
-            **({"now": now} if board.values else {}),
-        }.items():
-            cells = [
-                h("td", text if text == was else h("mark", text, cls="xb-changed"), cls="xb-num")
-                for text, was in zip(texts, first, strict=True)
-            ]
-            rows.append(h("tr", h("th", name, scope="row"), cells, key=name))
-        cells = [h("th", name, scope="col", cls="xb-num") for name in heads]
-        table = ui.table((h("td"), *cells), h("tbody", rows), cls="xb-counts")
-        return h("div", table, h("p", board.note, cls="xb-quiet") if board.note else None)
+        lines = {"Now": board.summary, "As evaluated": board.evaluated} if board.values else {}
+        told = [f"{name}: {_measures(one)}." for name, one in lines.items()]
+        told = told or [f"{_measures(board.summary).capitalize()}.", board.note]
+        return h("div", [h("p", text, cls="xb-quiet") for text in told if text], role="status")
 
     def _thresholds(self) -> Node | None:
         board = self._board
@@ -449,16 +427,14 @@ class MatchesView(View):
         return f"Array matches · {self._board}"
 
 
-def _texts(summary: pd.Series) -> list[str]:
-    def text(name: str) -> str:
-        value = summary[name]
-        if pd.isna(value):
-            return "n/a"
-        if name == "passed":
-            return "yes" if value else "no"
-        return f"{int(value):,}" if name in _COUNTS[:6] else ratio_text(value)
-
-    return [text(name) for name in _COUNTS]
+def _measures(summary: pd.Series) -> str:
+    counts = [f"{summary[name]} {name}" for name in STATUSES]
+    ratios = [
+        f"{name} {'n/a' if pd.isna(summary[name]) else ratio_text(summary[name])}"
+        for name in ("precision", "recall", "f1", "score")
+    ]
+    verdict = {True: "passes", False: "fails"}.get(summary["passed"], "no verdict")
+    return ", ".join([*counts, *ratios, verdict])
 
 
 # --- drawings of a board, also for the view of an evaluation --------------------------------------

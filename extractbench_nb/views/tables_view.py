@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError
 from extractbench_nb.support.nodes import Content, Node, h
 from extractbench_nb.support.wording import plural
 from extractbench_nb.tables import (
@@ -86,28 +86,16 @@ class TwoTables(View):
         if value is None:
             return None
         match value:
-            case [str(side), int(row), int() | str() as column] if type(row) is int:
-                pass
-            case _:
-                first = self._columns[0].at(0) if self._columns else 0
-                raise traitlets.TraitError(
-                    f"selected is {value!r}; expected [side, row, column], such as "
-                    f"[{self.sides[0]!r}, 0, {first!r}]"
-                )
-        if side not in self.sides:
-            raise traitlets.TraitError(f"selected: no side {side!r}; {nearest(side, self.sides)}")
-        at = self.sides.index(side)
-        columns = [name for line in self._columns if (name := line.at(at)) is not None]
-        rows = [number for line, _ in self._rows if (number := line.at(at)) is not None]
-        if row not in rows:
-            raise traitlets.TraitError(
-                f"selected: no {side} row {row}; there are {len(rows)}, counted from 0"
-            )
-        if column not in columns:
-            raise traitlets.TraitError(
-                f"selected: no {side} column {column!r}; {nearest(str(column), map(str, columns))}"
-            )
-        return [side, row, column]
+            case [str(side), int(row), int() | str() as column] if side in self.sides:
+                at = self.sides.index(side)
+                rows = [line.at(at) for line, _ in self._rows]
+                if row in rows and column in [line.at(at) for line in self._columns]:
+                    return [side, row, column]
+        first = self._columns[0].at(0) if self._columns else 0
+        raise traitlets.TraitError(
+            f"there is no cell {value!r}; expected [side, row, column], such as "
+            f"[{self.sides[0]!r}, 0, {first!r}]"
+        )
 
     @traitlets.observe("only_differing")
     def _to_the_first_page(self, _: Any) -> None:

@@ -197,19 +197,12 @@ def test_each_kind_of_cell_says_what_it_is(
 
 
 @pytest.mark.parametrize(
-    "value, told",
-    [
-        (["glod", 0, "sales"], "no side 'glod'; did you mean 'gold'"),
-        (["gold", 0, "sale"], "no gold column 'sale'; did you mean 'sales'"),
-        (["predicted", 0, "city"], "no predicted column 'city'"),
-        (["gold", 4, "sales"], "no gold row 4; there are 4, counted from 0"),
-        (["gold", 0], "expected"),
-        ("abc", r"expected \[side, row, column\]"),
-    ],
+    "value",
+    [["glod", 0, "sales"], ["gold", 0, "sale"], ["predicted", 0, "city"], ["gold", 4, "sales"], 1],
 )
-def test_what_is_no_cell_is_refused(view: ConstructionView, value: Any, told: str) -> None:
+def test_what_is_no_cell_is_refused(view: ConstructionView, value: Any) -> None:
     view.selected = ["gold", 0, "sales"]
-    with pytest.raises(traitlets.TraitError, match=told):
+    with pytest.raises(traitlets.TraitError, match=r"no cell .*, such as \['gold', 0, 'name'\]"):
         view.selected = value
     assert view.selected == ["gold", 0, "sales"]
 

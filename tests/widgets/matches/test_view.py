@@ -187,13 +187,10 @@ def test_a_pair_is_chosen_by_both_indices_or_one(view: MatchesView, pair: Any, f
     assert ("gold missing" in said) == (found == (None, 2))
 
 
-@pytest.mark.parametrize(
-    "pair", [(0, 0), (99, None), (None, None), (True, None), "ab", 1, (1.0, 2)]
-)
+@pytest.mark.parametrize("pair", [(0, 0), (99, None), (None, None), "ab", 1, (1.5, 2)])
 def test_what_is_no_pair_is_refused(view: MatchesView, pair: Any) -> None:
     view.selected_pair = (0, 1)
-    told = r"there is no pair .*; view\.matches has|expected \(gold index, predicted index\)"
-    with pytest.raises(traitlets.TraitError, match=told):
+    with pytest.raises(traitlets.TraitError, match=r"no pair .* expected \(gold index"):
         view.selected_pair = pair
     assert view.selected_pair == (0, 1)
 
@@ -289,22 +286,10 @@ def test_a_value_of_a_pair_opens_on_its_page(monkeypatch: pytest.MonkeyPatch) ->
 # --- thresholds --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "values, told",
-    [
-        (
-            {"align_treshold": 0.5},
-            "there is no threshold 'align_treshold'; did you mean 'align_threshold'",
-        ),
-        ({"align_threshold": 1.5}, "align_threshold is 1.5; expected a number from 0 to 1"),
-        ({"align_threshold": True}, "align_threshold is True"),
-        ({"align_threshold": "0.5"}, "align_threshold is '0.5'"),
-        ({"align_threshold": float("nan")}, "align_threshold is nan"),
-    ],
-)
-def test_other_thresholds_are_refused(view: MatchesView, values: Any, told: str) -> None:
-    with pytest.raises(traitlets.TraitError, match=told):
-        view.thresholds = values
+@pytest.mark.parametrize("name, value", [("align_treshold", 0.5), ("align_threshold", 1.5)])
+def test_other_thresholds_are_refused(view: MatchesView, name: str, value: Any) -> None:
+    with pytest.raises(traitlets.TraitError, match=f"has '{name}': {value}; expected a number"):
+        view.thresholds = {name: value}
     assert view.thresholds == {}
 
 
@@ -313,7 +298,7 @@ def test_the_slider_changes_counts_and_rows(view: MatchesView) -> None:
     view.perform("align", 0.9)
     assert view.thresholds == {"align_threshold": 0.9}
     assert (before["differing"], view.summary["differing"]) == (1, 0)
-    assert "now33102" in text(view)
+    assert "Now: 1 matched, 0 differing, 2 missed, 2 spurious, precision 0.333" in text(view)
     assert view.rows["status"].tolist() == ["missed", "missed", "spurious", "spurious", "matched"]
     view.perform("declared")
     assert view.thresholds == {}

@@ -137,18 +137,11 @@ def test_a_spanning_cell_is_chosen_as_a_whole(view: TableView) -> None:
 
 
 @pytest.mark.parametrize(
-    "value, told",
-    [
-        (["ture", 0, 0], "no side 'ture'; did you mean 'true'"),
-        (["true", 7, 0], "no true row 7; there are 7, counted from 0"),
-        (["predicted", 0, -1], "no predicted column -1"),
-        (["true", True, 0], "expected"),
-        ("abc", r"selected is 'abc'; expected \[side, row, column\]"),
-    ],
+    "value", [["ture", 0, 0], ["true", 7, 0], ["predicted", 0, -1], ["true", "0", 0], "abc"]
 )
-def test_what_is_no_position_is_refused(view: TableView, value: Any, told: str) -> None:
+def test_what_is_no_position_is_refused(view: TableView, value: Any) -> None:
     view.selected = ["true", 0, 0]
-    with pytest.raises(traitlets.TraitError, match=told):
+    with pytest.raises(traitlets.TraitError, match=r"no cell .*; expected \[side, row, column\]"):
         view.selected = value
     assert view.selected == ["true", 0, 0]
 
