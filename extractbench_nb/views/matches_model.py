@@ -84,13 +84,6 @@ def ordered(rows: Iterable[Row], sort: str) -> list[Row]:
     return list(rows)
 
 
-def has_text(row: Row, text: str) -> bool:
-    """Whether one of the two items contains a text, in any case of letters."""
-    sought = text.strip().casefold()
-    items = f"{value_text(row.gold)}\n{value_text(row.predicted)}"
-    return not sought or sought in items.casefold()
-
-
 # --- values within items --------------------------------------------------------------------------
 
 
@@ -222,6 +215,7 @@ class Board:
         self.matches = matches[matches["path"] == self.path].reset_index(drop=True)
         self.rows = list(map(Row._make, rows_of(self.matches[[*Row._fields]])))
         self._steps = _item_steps(self.rows)
+        self._texts: dict[tuple[int | None, int | None], str] = {}
         fields = fields[fields["path"].str.startswith(self.path).astype(bool)]
         steps = fields["path"].str.slice(len(self.path)).str.extract(_STEP)[0]
         self.fields = fields.assign(
@@ -259,6 +253,13 @@ class Board:
         """Say whether a path is in the item of a row."""
         start = self.start(row)
         return path == start or path.startswith((f"{start}.", f"{start}["))
+
+    def has_text(self, row: Row, text: str) -> bool:
+        """Whether one of the two items contains a text, in any case of letters."""
+        if row.pair not in self._texts:
+            items = f"{value_text(row.gold)}\n{value_text(row.predicted)}"
+            self._texts[row.pair] = items.casefold()
+        return text.strip().casefold() in self._texts[row.pair]
 
     def failing(self, row: Row) -> set[str]:
         """Return the fields that a pair fails in, below the item."""

@@ -50,7 +50,8 @@ def report_content(
     schema, gold, extracted, problem = ev.inputs
     summary, now = ev.summary, datetime.now()
     document = dict(schema.document)
-    rows = field_outcomes(ev, max_reasoning_length)
+    arrays = _arrays(ev)
+    rows = field_outcomes(ev, max_reasoning_length, arrays)
     missing = {
         side: len({row["path"] for row in rows if row[f"{side}_state"] == "missing"})
         for side in ("gold", "extracted")
@@ -72,7 +73,7 @@ def report_content(
         "field_score": float(summary["field_score"]),
         "causes": _causes(ev),
         "summary": {str(key): _plain(float(value)) for key, value in summary.items()},
-        "arrays": _arrays(ev),
+        "arrays": arrays,
         "warnings": _records(ev.warnings[["side", "path", "kind", "message"]]),
         "rules": _records(ev.rules),
         "problem": problem,
@@ -144,12 +145,15 @@ def _breakdown(array: Record) -> Record:
     }
 
 
-def field_outcomes(ev: Evaluation, limit: int | None = None) -> list[Record]:
+def field_outcomes(
+    ev: Evaluation, limit: int | None = None, arrays: list[Record] | None = None
+) -> list[Record]:
     """Return the counted rows; a judge's reasoning is cut to `limit` characters and ``...``."""
-    arrays, fields = {array["path"]: array for array in _arrays(ev)}, ev.fields
+    fields, arrays = ev.fields, _arrays(ev) if arrays is None else arrays
+    by_path = {array["path"]: array for array in arrays}
     rows = []
     for row in _records(fields[fields["counted"]]):
-        array, reasoning = arrays.get(row["path"]), row["reasoning"]
+        array, reasoning = by_path.get(row["path"]), row["reasoning"]
         if reasoning is not None and limit is not None and len(reasoning) > limit:
             reasoning = reasoning[:limit] + "..."
         rows.append(

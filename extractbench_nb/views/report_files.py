@@ -47,22 +47,19 @@ def write_report(
     Parameters
     ----------
     result : Evaluation, TableComparison, or ScoredResult
-        What was evaluated; a ScoredResult is the result of `evaluate_runs`, of ``evaluate_tables``
-        of tables or of construction, or anything else with `rows`, `scores` and `summary`.
+        What was evaluated; a ScoredResult is what `evaluate_runs` or ``evaluate_tables`` returns.
     folder : str or pathlib.Path
         The folder; created if it does not exist. Its name is the title of the report.
     losses : pandas.DataFrame, optional
-        For tables: what ``result.losses(...)`` returned, with the evidence recall of the documents
-        as points lost by retrieval; by default ``result.losses()``.
+        What ``result.losses(...)`` of constructed tables returned; by default ``result.losses()``.
     measure : str, optional
         The score by which the outputs of a ScoredResult are sorted, the lowest first.
 
     Returns
     -------
     pathlib.Path
-        The folder. An evaluation gives report.json, summary.txt, fields.csv, fields.md and
-        report.html; a ScoredResult gives cells.csv, or fields.csv in the columns of its rows, and
-        tables give cells.csv.
+        The folder, with report.html, report.json, summary.txt, and fields.csv (and fields.md of an
+        Evaluation) or cells.csv.
 
     Raises
     ------

@@ -13,8 +13,8 @@ from extractbench_nb.core import Evaluation
 from extractbench_nb.support.nodes import Content, Node, h
 from extractbench_nb.support.wording import accepted_text, cut, dollars, plural, ratio_text
 from extractbench_nb.views import controls as ui
+from extractbench_nb.views.matches_drawing import pairs, sums_table
 from extractbench_nb.views.matches_model import STATUSES, Board, ordered
-from extractbench_nb.views.matches_view import pairs, sums_table
 from extractbench_nb.views.palette import DARK, LIGHT, css_variables
 from extractbench_nb.views.sides import Segment, alone, compared
 from extractbench_nb.views.static import asset, page
@@ -79,35 +79,37 @@ def evaluation_page(ev: Evaluation, content: Record) -> str:
 
 def scored_page(content: Record, sections: Iterable[tuple[str, str, pd.DataFrame]]) -> str:
     """Write ``report.html`` of scores, from title, explanation and rows of each section."""
-    parts = []
-    for title, about, frame in sections:
-        numeric = {name: frame[name].dtype.kind in "fiu" for name in frame.columns}
-        rows = [
-            [
-                ui.mark(str(cell))
-                if name == "outcome" and cell in _OUTCOMES
-                else h("span", "" if pd.isna(cell) else _cell(cell))
-                for name, cell in row.items()
-            ]
-            for row in frame.head(_MOST_FIELDS).astype(object).to_dict("records")
-        ]
-        heads = [
-            h("th", str(name).replace("_", " "), scope="col", cls="xb-num" if number else None)
-            for name, number in numeric.items()
-        ]
-        body = [
-            [
-                h("td", cell, cls="xb-num" if number else "xb-value")
-                for cell, number in zip(row, numeric.values(), strict=True)
-            ]
-            for row in rows
-        ]
-        table = _scroll(title, heads, body) if rows else None
-        hidden = _more(len(frame) - _MOST_FIELDS, "report.json")
-        parts.append(
-            _section(title, h("p", about, cls="xb-quiet"), table, hidden, count=len(frame))
+    parts = [
+        _section(
+            title,
+            h("p", about, cls="xb-quiet"),
+            _frame(title, frame.head(_MOST_FIELDS)) if len(frame) else None,
+            _more(len(frame) - _MOST_FIELDS, "report.json"),
+            count=len(frame),
         )
+        for title, about, frame in sections
+    ]
     return _page(content, "Scored results", parts)
+
+
+def _frame(label: str, frame: pd.DataFrame) -> Node:
+    kinds = {n: "xb-num" if frame[n].dtype.kind in "fiu" else "xb-value" for n in frame.columns}
+    heads = [
+        h("th", str(name).replace("_", " "), scope="col", cls=kind) for name, kind in kinds.items()
+    ]
+    rows = [
+        [h("td", _cell(name, row[name]), cls=kind) for name, kind in kinds.items()]
+        for row in frame.astype(object).to_dict("records")
+    ]
+    return _scroll(label, heads, rows)
+
+
+def _cell(name: str, value: Any) -> Content:
+    if name == "outcome" and value in _OUTCOMES:
+        return ui.mark(value)
+    if isinstance(value, float) and not pd.isna(value):
+        return f"{value:g}" if value.is_integer() else ratio_text(value)
+    return "" if pd.api.types.is_scalar(value) and pd.isna(value) else cut(str(value), _LONGEST)
 
 
 def _page(content: Record, kind: str, sections: Sequence[Node | None]) -> str:
@@ -317,9 +319,3 @@ def _meta(content: Record) -> Node:
         calls = plural(stats["call_count"], "call")
         facts["judge calls"] = f"{calls} of a language model, {dollars(stats['cost_usd'])}"
     return _section("Meta", ui.facts_list(facts.items()))
-
-
-def _cell(cell: Any) -> str:
-    if isinstance(cell, float):
-        return f"{cell:g}" if cell.is_integer() else ratio_text(cell)
-    return cut(str(cell), _LONGEST)

@@ -24,7 +24,7 @@ import extractbench_nb as xb
 from extractbench_nb.compat.reports import ReportBuilder, ReportConfig
 from extractbench_nb.errors import InputError, OutputError
 from extractbench_nb.support.wording import columns, value_text
-from tests.report.conftest import FailingJudge, report_on
+from tests.report.conftest import report_on
 
 FILES = {"report.json", "summary.txt", "fields.csv", "fields.md", "report.html"}
 CSV_COLUMNS = (
@@ -185,19 +185,6 @@ def test_text_that_is_no_json(tmp_path: Path) -> None:
         assert "The extracted text is not JSON" in files[name]
 
 
-def test_every_section_of_summary_and_page(every_outcome: Any, tmp_path: Path) -> None:
-    ev = xb.evaluate(*every_outcome, judge=FailingJudge())
-    files = files_of(ev, tmp_path)
-    check_summary(files["summary.txt"])
-    for text in (
-        "lower bound",
-        "rows [FAIL] score=0.400",
-    ):
-        assert text in files["summary.txt"]
-    for text in ("without a verdict", "predicted: undeclared", "What differs in pairs", "spurious"):
-        assert text in files["report.html"]
-
-
 def test_a_thousand_rows_by_the_strict_profile(tmp_path: Path) -> None:
     item = {"type": "object", "properties": {f"f{i}": {"type": "integer"} for i in range(9)}}
     schema = {"type": "object", "properties": {"rows": {"type": "array", "items": item}}}
@@ -289,13 +276,6 @@ def test_a_report_cannot_smuggle_a_name_in(cv: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"output_name is '\.\./out'"):
         ReportBuilder(ReportConfig(output_dir=tmp_path / "in")).save(report)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_automatic_name(cv: Any) -> None:
-    one, two = report_on(cv), report_on((cv.schema, cv.gold, cv.gold))
-    assert re.fullmatch(r"\d{8}-\d{4}-[0-9a-f]{8}", one.output_name)
-    assert one.output_name[-8:] != two.output_name[-8:]
-    assert one.output_name[:8] == one.timestamp[:10].replace("-", "")
 
 
 @pytest.mark.parametrize("file", sorted(FILES))

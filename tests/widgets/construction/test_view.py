@@ -87,12 +87,6 @@ def large(rows: int = 100) -> ConstructionView:
 # --- what is shown -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("subject", [None, {}, [], pd.DataFrame()])
-def test_anything_but_a_comparison_is_refused(subject: Any) -> None:
-    with pytest.raises(InputError, match="expected a TableComparison"):
-        ConstructionView(subject)
-
-
 def test_matched_rows_stand_on_one_line(view: ConstructionView) -> None:
     left, right = shown(view)
     assert left == ["0 → 1", "− 1", "2 → 0", "− 3", "", ""]
@@ -254,31 +248,6 @@ def test_large_tables_are_turned_page_by_page() -> None:
     assert "rows 41 to 80 of 100; columns 31 to 35 of 35." in Twin(view.to_html()).text
     view.selected = ["predicted", 98, "name"]
     assert (view.page, view.column_page) == (2, 0)
-
-
-@pytest.mark.parametrize(
-    "event, value",
-    [
-        *(("set:page", value) for value in ("1", None, [1])),
-        *(("cell", value) for value in (None, 3, ["gold"], ["gold", -1, 0], ["gold", 0, 99])),
-        *(("cell", value) for value in (["gold", 0, -1], ["gold", 0, "name"])),
-        ("cell", ["predicted", 99, 0]),
-        ("set:selected", ["gold", 0, "name"]),
-    ],
-)
-def test_events_without_sense_do_nothing(event: str, value: Any) -> None:
-    view = large()
-    view.perform(event, value)
-    assert (view.page, view.column_page, view.selected) == (0, 0, None)
-
-
-def test_ten_thousand_rows_are_a_small_page() -> None:
-    gold = pd.DataFrame({"name": [f"Company {n}" for n in range(10_000)], "n": "1"})
-    view = ConstructionView(compare(gold, gold[::-1], keys="name"))
-    assert len(view.to_html()) < 100_000
-    view.selected = ["predicted", 0, "n"]
-    assert view.page == 249
-    assert shown(view)[1][-1] == "9999 → 0"
 
 
 # --- code --------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from PIL import Image
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.resolution import ResolvedTable, from_objects
-from extractbench_nb.views.objects_view import ObjectsView
 from tests.widgets.hostile import HOSTILE, ONE_OF_EACH, Twin
 from tests.widgets.objects.objects import (
     DOUBLED,
@@ -201,13 +200,6 @@ def test_a_chosen_object_is_drawn(view: Any) -> None:
     assert "Choose a box" in told(view, "object")
 
 
-def test_the_chosen_object_stays_at_another_threshold(view: Any) -> None:
-    view.selected = DOUBTFUL
-    view.threshold = 0.2
-    assert view.selected == DOUBTFUL
-    assert marked(view) == ["21 22"]
-
-
 @pytest.mark.parametrize("selected", [None, SPANNING, DOUBTFUL])
 @pytest.mark.parametrize("threshold", [0.5, 0.3])
 def test_the_code_gives_what_is_shown(
@@ -242,21 +234,6 @@ def test_values_that_cannot_be(view: Any, trait: str, value: Any, message: str) 
 
 
 @pytest.mark.parametrize(
-    "event, value",
-    [
-        *(("set:threshold", value) for value in (2, "1", None)),
-        *(("set:selected", value) for value in (12, -1, "1")),
-        *(("label", value) for value in ("row", None, 3)),
-        ("compare", None),
-    ],
-)
-def test_events_without_sense_do_nothing(view: Any, event: str, value: Any) -> None:
-    before = view.draw()
-    view.perform(event, value)
-    assert view.draw() == before
-
-
-@pytest.mark.parametrize(
     "image, message",
     [
         (
@@ -276,12 +253,6 @@ def test_images_that_cannot_be(found: ResolvedTable, image: Any, message: str) -
 def test_a_dropped_object_may_lie_outside(found: ResolvedTable) -> None:
     far = item("row", 900, 0, 990, 20, score=0.1)
     assert xb.show(from_objects([*OBJECTS, far], WORDS), image=WHITE) is not None
-
-
-@pytest.mark.parametrize("subject", [None, {}, [], OBJECTS])
-def test_anything_but_a_result_is_refused(subject: Any) -> None:
-    with pytest.raises(InputError, match="expected a ResolvedTable, as from_objects"):
-        ObjectsView(subject)
 
 
 # --- pictures ----------------------------------------------------------------------------------
@@ -308,16 +279,6 @@ def test_the_picture_is_sent_as_it_is(found: ResolvedTable, tmp_path: Path) -> N
     for image in (drawing, tmp_path / "table.png", str(tmp_path / "table.png")):
         sent = picture(xb.show(found, image=image))
         assert (sent.format, sent.size, sent.getpixel((7, 9))) == ("PNG", (300, 80), (255, 0, 0))
-
-
-@pytest.mark.parametrize(
-    "objects", [[], [item("rwo", 0, 0, 1, 1)], [item("row", -1e150, 0, 1e150, 1)]]
-)
-def test_few_or_far_objects_are_no_error(objects: list[Any]) -> None:
-    view: Any = xb.show(from_objects(objects))
-    view.perform("point", [0.5, 0.5])
-    Twin(view.to_html()).check()
-    assert "No table" in told(view, "table")
 
 
 def test_an_image_of_a_collection_is_shown_with_its_picture(tmp_path: Path) -> None:

@@ -131,11 +131,6 @@ def test_a_cell_without_a_partner_says_so(view: TableView, selected: list[Any]) 
     assert [name for name, _ in chosen(view)] == ["aria-selected"]
 
 
-def test_a_spanning_cell_is_chosen_as_a_whole(view: TableView) -> None:
-    view.selected = ["true", 0, 4]
-    assert chosen(view) == [("aria-selected", ["true", 0, 3])]
-
-
 @pytest.mark.parametrize(
     "value", [["ture", 0, 0], ["true", 7, 0], ["predicted", 0, -1], ["true", "0", 0], "abc"]
 )
@@ -178,21 +173,6 @@ def test_python_turns_to_the_chosen_position(selected: list[Any], pages: Any) ->
     view = large()
     view.selected = selected
     assert (view.page, view.column_page) == pages
-
-
-@pytest.mark.parametrize(
-    "event, value",
-    [
-        *(("set:page", value) for value in ("1", None, [1])),
-        *(("cell", value) for value in (3, ["true"], ["true", -1, 0])),
-        ("set:selected", ["true", 0, 0]),
-        ("other", 1),
-    ],
-)
-def test_events_without_sense_do_nothing(event: str, value: Any) -> None:
-    view = large()
-    view.perform(event, value)
-    assert (view.page, view.column_page, view.selected) == (0, 0, None)
 
 
 # --- the static twin ---------------------------------------------------------------------------
