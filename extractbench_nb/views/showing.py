@@ -13,15 +13,7 @@ from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import Evaluations
-from extractbench_nb.tables import (
-    Canonical,
-    GriTS,
-    ResolvedTable,
-    Table,
-    TableImage,
-    TableImages,
-    TableScores,
-)
+from extractbench_nb.tables import GriTS, ResolvedTable, TableImage, TableImages
 from extractbench_nb.views.static import notebook_libraries
 
 if TYPE_CHECKING:
@@ -91,7 +83,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
         fields, or is of other schemas; `name` is not a Python expression for a variable; `image`
         cannot be read, or has another size than the image of the objects.
     SchemaError
-        `subject` is not a valid schema.
+        `subject` is neither a result nor a valid schema.
     UnavailableError
         ipywidgets or anywidget are not installed.
     """
@@ -124,8 +116,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
         from extractbench_nb.views.tables_view import TableView
 
         return TableView(subject)
-    others: Any = Table | Canonical | TableScores | TableImages | pd.DataFrame | list | tuple
-    if isinstance(as_pandas(subject), others):
+    if isinstance(as_pandas(subject), pd.DataFrame | list | tuple | TableImages):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
             "Evaluations, what construction.compare(), grits() or from_objects() returns, or one "

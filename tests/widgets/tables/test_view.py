@@ -206,6 +206,6 @@ def test_what_shows_itself_is_told_apart_from_schemas(kind: str) -> None:
         "Canonical": xb.tables.canonicalize("a,b\n1,2"),
         "TableScores": xb.tables.evaluate_tables([("a,b\n1,2", "a,b\n1,2")]),
     }
-    with pytest.raises(xb.InputError, match=f"subject is of type {kind}; show"):
+    with pytest.raises(xb.SchemaError, match=f"found a {kind}"):
         xb.show(made[kind])
     assert made[kind]._repr_html_()
