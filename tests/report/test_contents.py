@@ -181,18 +181,6 @@ def test_statistics_of_schema_documents_and_coverage():
 # --- judges -----------------------------------------------------------------------------------
 
 
-def test_judged_fields():
-    schema = an_object({name: {"type": "string"} for name in "abcdef"})
-    gold = dict.fromkeys("abcd", "red house") | {"e": None, "f": None}
-    extracted = {"a": "red house", "b": "Red House", "c": "blue whale", "e": "x", "f": None}
-    stats = report_on((schema, gold, extracted), top_n_lowest_fields=2).outcomes.llm_stats
-    assert (stats.judged_fields, stats.call_count, stats.cost_usd) == (3, 0, 0.0)
-    assert [low.path for low in stats.top_lowest_fields] == ["c", "a"]
-    assert sum(stats.score_distribution.values()) == 3
-    assert (stats.score_distribution["0.8-1.0"], stats.median_score) == (2, 1.0)
-    assert stats.by_model == {}
-
-
 class Models:
     """Asks two models in turn: the first fails, the second has all answers but one at hand."""
 
@@ -351,22 +339,6 @@ def test_recorded_reports_are_read_and_have_no_key_that_ours_lack(every_outcome)
     assert summary[["run", "document"]].drop_duplicates().shape == (len(recorded), 2)
     assert fields.groupby(["run", "document"]).size().sum() == summary["evaluated"].sum()
     assert summary["judge_errors"].gt(0).sum() == 7
-
-
-def test_a_report_joins_with_fields(every_outcome, tmp_path):
-    builder = ReportBuilder(ReportConfig(tmp_path, "r"))
-    report = builder.build(*every_outcome)
-    frame, arrays, _ = read_report(builder.save(report))
-    counts = ["matched", "missed_gold", "spurious_pred"]
-    broken_down = [
-        row.array_breakdown for row in report.field_outcomes if row.get("array_breakdown")
-    ]
-    assert arrays[counts].to_numpy().tolist() == [[b[name] for name in counts] for b in broken_down]
-    fields = xb.evaluate(*every_outcome, profile="paper").fields.query("counted")
-    joined = fields.merge(frame, on=["path", "metric"], suffixes=("", "_report"))
-    assert len(joined) == len(fields) == len(frame)
-    assert joined.score.equals(joined.score_report)
-    assert joined.gold.tolist() == joined.gold_report.tolist()
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"field_outcomes": [1]}', "no JSON"])

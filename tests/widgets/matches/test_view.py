@@ -80,32 +80,6 @@ def numbers(count: int, change: Any = None) -> xb.core.Evaluation:
 # --- which array -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "path, told",
-    [
-        ("$.poeple", r"there is no array '\$.poeple'; did you mean '\$.people'"),
-        (None, r"path is None, but there are \d arrays: '\$.people', '\$.people\[0\].tags'"),
-        ("people[].tags", r"field 'people\[\].tags' has 2 arrays: .*; pass the path of one"),
-        (3, r"path is 3; expected the path of an array, such as '\$.people'"),
-        ("", "there is no array ''"),
-        ("x" * 1_000_000, "there is no array 'x+…'"),
-    ],
-)
-def test_another_name_is_refused_with_the_nearest(
-    ev: xb.core.Evaluation, path: Any, told: str
-) -> None:
-    with pytest.raises(xb.InputError, match=told) as raised:
-        MatchesView(ev, path)
-    assert len(str(raised.value)) < 2_000
-
-
-def test_the_only_array_needs_no_name() -> None:
-    one = {"type": "object", "properties": {"rows": {"type": "array", "items": TEXT}}}
-    assert MatchesView(xb.evaluate(one, {"rows": ["a"]}, {})).path == "$.rows"
-    with pytest.raises(xb.InputError, match="has no arrays"):
-        MatchesView(xb.evaluate(one, {}, {}))
-
-
 @pytest.mark.parametrize("subject", [{}, None, pd.DataFrame()])
 def test_anything_but_an_evaluation_is_refused(subject: Any) -> None:
     with pytest.raises(xb.InputError, match=r"expected one Evaluation"):
@@ -156,15 +130,6 @@ def test_what_is_no_pair_is_refused(view: MatchesView, pair: Any) -> None:
     with pytest.raises(traitlets.TraitError, match=r"no pair .* expected \(gold index"):
         view.selected_pair = pair
     assert view.selected_pair == (0, 1)
-
-
-def test_a_click_opens_a_pair_and_a_second_one_closes_it(view: MatchesView) -> None:
-    seen: list[Any] = []
-    view.observe(lambda change: seen.append(change["new"]), "selected_pair")
-    for pair in ([1, 0], [None, 2], [None, 2], [0, 1]):
-        view.perform("pair", pair)
-    view.perform("close")
-    assert seen == [(1, 0), (None, 2), None, (0, 1), None]
 
 
 @pytest.mark.parametrize(
@@ -399,25 +364,6 @@ def test_hostile_texts_stay_text(slot: str, kind: str) -> None:
         view.perform("whole", 0)
         assert sent(view) < 1_600_000
     assert len(repr(view)) < 400
-
-
-def test_a_judges_words_and_names_stay_text() -> None:
-    bad = "<script>window.hacked = 1</script>\x07\u202e\ud800"
-
-    class Judge:
-        name = bad
-
-        def compare(self, gold: str, predicted: str) -> Any:
-            return xb.judges.Verdict(0.6, bad, bad * 1000)
-
-    judged = {"type": "string", "evaluation_config": "string_llm"}
-    one = {"type": "object", "properties": {"rows": {"type": "array", "items": judged}}}
-    view = MatchesView(xb.evaluate(one, {"rows": ["a"]}, {"rows": ["b"]}, judge=Judge()))
-    view.selected_pair = (0, None)
-    twin = Twin(view.to_html())
-    twin.check()
-    assert "Thresholds are fixed" in twin.text
-    assert sent(view) < 20_000
 
 
 @pytest.mark.parametrize(
