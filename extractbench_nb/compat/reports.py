@@ -249,6 +249,6 @@ class ReportBuilder(Evaluating):
             The report's name is a path outside the output folder.
         """
         _check_name(report.output_name)
-        files = evaluation_files(report, self.config.max_reasoning_length)
+        files = evaluation_files(report.evaluation, report)
         wanted = {n: text() for n, text in files.items() if getattr(self.config, _SWITCHES[n])}
         return write_files(self.config.output_dir / report.output_name, wanted)

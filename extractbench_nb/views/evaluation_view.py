@@ -23,8 +23,8 @@ from extractbench_nb.support.wording import (
     trimmed,
 )
 from extractbench_nb.views import controls as ui
+from extractbench_nb.views.matches_drawing import field_chips, pair_detail, pairs, sums_table
 from extractbench_nb.views.matches_model import Board, ordered
-from extractbench_nb.views.matches_view import field_chips, pair_detail, pairs, sums_table
 from extractbench_nb.views.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.views.sides import MOST, excerpts, whole
 from extractbench_nb.views.static import MARKS, outcome_text, score_text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import traitlets
@@ -16,9 +17,7 @@ from extractbench_nb.tables import (
     STRUCTURE_LABELS,
     ResolvedTable,
     TableImage,
-    Words,
     detected_objects,
-    detected_words,
     from_objects,
     grits,
     is_share,
@@ -35,75 +34,23 @@ from extractbench_nb.views.view import View, checked_name, known, part
 
 _Box: TypeAlias = tuple[float, float, float, float]
 
-#: Which boxes are drawn.
-BOXES = {
-    "counted": "detected, from the threshold on",
-    "all": "all that were detected",
-    "resolved": "as resolved",
-}
+BOXES = {"detected": "as detected, from the threshold on", "resolved": "as resolved"}
 #: By class; those that lie over each other differ most.
 _COLOURS = {label: SERIES[n] for label, n in zip(STRUCTURE_LABELS, (7, 0, 5, 3, 4, 2), strict=True)}
-_MOST_BOXES, _MOST_WORDS = 400, 2_000
-_MOST_ROWS, _MOST_COLUMNS, _LONGEST = 60, 30, 80
-_MOST_CHANGES = 200
+_MOST_BOXES, _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 400, 60, 30, 80
 #: Longest side of a picture that is sent, in pixels, and how much a small one is enlarged.
 _LONGEST_SIDE, _ENLARGED = 2_000, 1.5
 _MARGIN = 10
 
 
 class Object(NamedTuple):
-    """An object, as detected or as resolved: its position in the input, and the last action."""
+    """An object by its position in the input, as detected or as resolved, and the last action."""
 
     number: int
     label: str
     score: float
     box: _Box
     fate: str
-    rows: tuple[int, ...] = ()
-    columns: tuple[int, ...] = ()
-
-
-class Change(NamedTuple):
-    """A row of ``ResolvedTable.changes``."""
-
-    number: int | None
-    step: str
-    action: str
-    reason: str
-    rows: tuple[int, ...] | None
-    columns: tuple[int, ...] | None
-
-
-class Board:
-    """The table at one threshold, with changes and objects; `left` has the resolved ones."""
-
-    def __init__(self, result: ResolvedTable) -> None:
-        self.result = result
-        self.changes = [Change(*row) for row in ui.rows_of(result.changes)]
-        self.steps: dict[int | None, list[Change]] = {}
-        for change in self.changes:
-            self.steps.setdefault(change.number, []).append(change)
-        steps = self.steps
-        found = detected_objects(result.given[0], "objects")
-        self.detected = {
-            n: Object(n, label, score, tuple(box), steps[n][-1].action if n in steps else "kept")
-            for n, label, score, box in zip(
-                found.numbers,
-                found.labels,
-                found.scores.tolist(),
-                found.boxes.tolist(),
-                strict=True,
-            )
-        }
-        self.left: dict[int, Object] = {}
-        for n, label, _, *box, rows, columns in ui.rows_of(result.objects):
-            numbers = [n]
-            if n is None:  # one header was made of all that were aligned
-                made = label, "aligned"
-                numbers = [m for m, one in self.detected.items() if (one.label, one.fate) == made]
-            for m in numbers:
-                resolved = self.detected[m]._replace(box=tuple(box), rows=rows, columns=columns)
-                self.left[m] = resolved
 
 
 class ObjectsView(View):
@@ -116,8 +63,7 @@ class ObjectsView(View):
     labels : list of str
         The classes whose boxes are drawn, some of `STRUCTURE_LABELS`.
     boxes : str
-        Which boxes are drawn: ``counted`` (as detected, with a score from the threshold on),
-        ``all`` (as detected) or ``resolved``.
+        Which boxes are drawn: ``detected``, with a score from the threshold on, or ``resolved``.
     selected : int or None
         Position of the chosen object in the input.
     result : ResolvedTable
@@ -126,10 +72,10 @@ class ObjectsView(View):
 
     kind = "objects"
     styles = ("tables.css", "objects.css")
-    settable = frozenset({"threshold", "boxes"})
+    settable = frozenset({"threshold", "boxes", "selected"})
     threshold = traitlets.Float(0.5)
     labels = traitlets.List(traitlets.Unicode(), list(STRUCTURE_LABELS))
-    boxes = traitlets.Unicode("counted")
+    boxes = traitlets.Unicode("detected")
     selected = traitlets.Int(None, allow_none=True)
 
     def __init__(
@@ -150,68 +96,32 @@ class ObjectsView(View):
                 f"subject is of type {type(subject).__name__}; expected a ResolvedTable, as "
                 "from_objects() returns"
             )
-        self._name_in_code = checked_name(name)
+        self._name_in_code, self._given = checked_name(name), subject
         self._true = None if true is None else read_table(true)
-        self._given = subject
-        self._resolve(None)
-        self._extent, self._picture = self._pictured(image)
-        super().__init__()
+        self._use(subject)
+        self._extent, self._picture = _paper(self._detected, image)
+        super().__init__(threshold=float(subject.threshold))
 
-    def _pictured(self, image: Any) -> tuple[_Box, Node]:
-        """Return what part of the plane is drawn, and the picture there: white without an image."""
-        objects = self._board.detected.values()
-        if image is None:
-            words = self._given.given[1]
-            read = detected_words([] if words is None else words, "words")
-            return _on_white([one.box for one in objects], read)
-        picture = read_image(image)
-        width, height = picture.size
-        for n, label, _, (x0, y0, x1, y1), fate, *_ in objects:
-            is_inside = 0 <= x0 + x1 <= 2 * width and 0 <= y0 + y1 <= 2 * height
-            if fate != "dropped" and not is_inside:
-                raise InputError(
-                    f"image has {width} x {height} pixels, but object {n} ({label!r}) has the box "
-                    f"{x0:g}, {y0:g}, {x1:g}, {y1:g}; expected the image in which the objects were "
-                    "detected, of the same size"
-                )
-        picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
-        files = []
-        for kind in ("PNG", "JPEG"):  # one is small for drawings, the other for scans
-            file = io.BytesIO()
-            picture.save(file, kind)
-            files.append((file.tell(), kind.lower(), file.getvalue()))
-        _, kind, content = min(files)
-        address = f"data:image/{kind};base64,{b64encode(content).decode('ascii')}"
-        drawn = h("img", src=address, alt="Image of the table", cls="xb-page")
-        return (0, 0, width, height), drawn
-
-    # --- what Python sees -------------------------------------------------------------------------
-
-    @property
-    def result(self) -> ResolvedTable:
-        """The table at the threshold that is set."""
-        return self._board.result
-
-    @property
-    def code(self) -> str:
-        """An expression for the changes of the chosen object, else for all changes."""
-        source = self._name_in_code
-        if self.threshold != self._given.threshold:
-            source += f".with_threshold({self.threshold:g})"
-        chosen = "" if self.selected is None else f'.query("object == {self.selected}")'
-        return f"{source}.changes{chosen}"
-
-    @traitlets.default("threshold")
-    def _first_threshold(self) -> float:
-        return float(self._given.threshold)
-
-    @traitlets.observe("threshold")
-    def _resolve(self, _: Any) -> None:
-        """Resolve conflicts at the threshold that is set, and find what became of each object."""
-        is_first = self.threshold == self._given.threshold
-        result = self._given if is_first else self._given.with_threshold(self.threshold)
-        self._board = Board(result)
+    def _use(self, result: ResolvedTable) -> None:
+        """Show a table, and find what became of each object."""
+        self.result = result
         self._grits = None if self._true is None else grits(self._true, result.table)
+        self._steps = ui.rows_of(result.changes)
+        fates = {number: action for number, _, action, *_ in self._steps}
+        found = detected_objects(result.given[0], "objects")
+        columns = found.numbers, found.labels, found.scores.tolist(), found.boxes.tolist()
+        self._detected = {
+            number: Object(number, label, score, tuple(box), fates.get(number, "kept"))
+            for number, label, score, box in zip(*columns, strict=True)
+        }
+        #: By number of an object: its box as resolved, and the rows and columns that it covers.
+        self._left: dict[int, tuple[_Box, tuple[int, ...], tuple[int, ...]]] = {}
+        for number, label, _, *box, rows, across in ui.rows_of(result.objects):
+            numbers = [number]
+            if number is None:  # one header was made of all that were aligned
+                aligned = label, "aligned"
+                numbers = [n for n, one in self._detected.items() if (one[1], one[4]) == aligned]
+            self._left |= dict.fromkeys(numbers, (tuple(box), rows, across))
 
     @traitlets.validate("threshold")
     def _known_threshold(self, proposal: Any) -> float:
@@ -219,6 +129,11 @@ class ObjectsView(View):
         if not is_share(value):
             raise traitlets.TraitError(f"threshold is {value!r}; expected a number from 0 to 1")
         return float(value)
+
+    @traitlets.observe("threshold")
+    def _resolve(self, change: Any) -> None:
+        is_first = change["new"] == self._given.threshold
+        self._use(self._given if is_first else self._given.with_threshold(change["new"]))
 
     @traitlets.validate("boxes")
     def _known_boxes(self, proposal: Any) -> str:
@@ -231,25 +146,20 @@ class ObjectsView(View):
 
     @traitlets.validate("selected")
     def _known_object(self, proposal: Any) -> int | None:
-        value: int | None = proposal["value"]
-        if value is not None and value not in self._board.detected:
+        number: int | None = proposal["value"]
+        if number is not None and number not in self._detected:
             raise traitlets.TraitError(
-                f"selected: there is no object {value}, or it cannot be used; see result.changes"
+                f"selected: there is no object {number}, or it cannot be used; see result.changes"
             )
-        return value
+        return number
 
     @traitlets.observe("selected")
     def _show_class(self, _: Any) -> None:
         """Draw the boxes of the class of the chosen object."""
         if self.selected is not None:
-            self.labels = [*self.labels, self._board.detected[self.selected].label]
+            self.labels = [*self.labels, self._detected[self.selected].label]
 
     # --- events of the page -----------------------------------------------------------------------
-
-    def do_object(self, number: Any) -> None:
-        """Choose an object."""
-        if type(number) is int and number in self._board.detected:
-            self.selected = number
 
     def do_clear(self, _: Any) -> None:
         """Choose nothing."""
@@ -257,23 +167,18 @@ class ObjectsView(View):
 
     def do_label(self, label: Any) -> None:
         """Draw the boxes of a class, or no longer."""
-        if label in STRUCTURE_LABELS:
-            self.labels = [n for n in STRUCTURE_LABELS if (n in self.labels) != (n == label)]
+        self.labels = [n for n in STRUCTURE_LABELS if (n in self.labels) != (n == label)]
 
     def do_point(self, place: Any) -> None:
         """Choose the smallest box at a place, or after the chosen one the next larger one."""
-        match place:
-            case [int() | float() as across, int() | float() as down]:
-                left, top, width, height = self._extent
-                x, y = left + across * width, top + down * height
-            case _:
-                return
-        there = [
-            ((x1 - x0) * (y1 - y0), n)
-            for n, _, _, (x0, y0, x1, y1), *_ in self._drawn()[:_MOST_BOXES]
+        left, top, width, height = self._extent
+        x, y = left + place[0] * width, top + place[1] * height
+        there = sorted(
+            ((x1 - x0) * (y1 - y0), number)
+            for number, _, _, (x0, y0, x1, y1), _ in self._drawn()[:_MOST_BOXES]
             if x0 <= x <= x1 and y0 <= y <= y1
-        ]
-        numbers = [n for _, n in sorted(there)]
+        )
+        numbers = [number for _, number in there]
         after = numbers.index(self.selected) + 1 if self.selected in numbers else 0
         self.selected = numbers[after % len(numbers)] if numbers else None
 
@@ -285,21 +190,20 @@ class ObjectsView(View):
     # --- what is drawn ----------------------------------------------------------------------------
 
     def draw(self) -> dict[str, Node]:
-        """Draw the boxes over the picture, the table, the chosen object, and all changes."""
+        """Draw the boxes over the picture, the table and the chosen object."""
         tools = ui.toolbar(
             ui.slider("Threshold", "set:threshold", self.threshold, (0, 1), 0.01),
             ui.menu("Boxes", "set:boxes", BOXES, self.boxes),
         )
-        boxes = h("div", part("sheet"))
-        body = h("div", boxes, h("div", part("table"), part("object")), cls="xb-beside")
+        told = f"Threshold {self.threshold:g}; boxes {BOXES[self.boxes]}."
+        beside = h("div", part("table"), part("object"))
         page = h(
             "div",
             part("said"),
             tools,
-            h("p", f"Threshold {self.threshold:g}; boxes: {BOXES[self.boxes]}.", static=True),
+            h("p", told, static=True),
             part("classes"),
-            body,
-            part("changes"),
+            h("div", h("div", part("sheet")), beside, cls="xb-beside"),
             cls="xb-tables",
         )
         return {
@@ -310,39 +214,38 @@ class ObjectsView(View):
             "picture": self._picture,
             "table": self._table(),
             "object": self._object(),
-            "changes": self._history(),
         }
 
     def _drawn(self) -> list[Object]:
         """Return the objects whose boxes are drawn, by class and from the upper left on."""
-        board = self._board
-        listed = [*(board.left if self.boxes == "resolved" else board.detected).values()]
-        if self.boxes == "counted":
-            listed = [one for one in listed if one.score >= self.threshold]
-        kept = [one for one in listed if one.label in self.labels]
-        return sorted(kept, key=lambda one: (STRUCTURE_LABELS.index(one.label), *one.box[1::-1]))
+        drawn = [one for one in self._detected.values() if one.score >= self.threshold]
+        if self.boxes == "resolved":
+            drawn = [self._detected[n]._replace(box=left[0]) for n, left in self._left.items()]
+        drawn = [one for one in drawn if one.label in self.labels]
+        return sorted(drawn, key=lambda one: (STRUCTURE_LABELS.index(one.label), *one.box[1::-1]))
 
     def _said(self) -> Node:
-        board, table = self._board, self._board.result.table
+        table = self.result.table
         rows, columns = table.grid.shape if table.size else (0, 0)
-        fates = Counter(one.fate for one in board.detected.values())
-        told = [
-            f"{plural(rows, 'row')} × {plural(columns, 'column')}",
-            f"confidence {score_text(board.result.confidence)}",
-            f"{plural(len(board.detected), 'object')}: {ui.counts_text(fates.most_common())}",
-        ]
+        fates = Counter(one.fate for one in self._detected.values())
+        told = (
+            f"{plural(rows, 'row')} × {plural(columns, 'column')}; "
+            f"confidence {score_text(self.result.confidence)}; "
+            f"{plural(len(self._detected), 'object')}: {ui.counts_text(fates.most_common())}."
+        )
         scores = None
         if self._grits is not None:
             named = ", ".join(
-                f"{n} {ratio_text(score)}" for n, score in self._grits.scores["fscore"].items()
+                f"{name} {ratio_text(score)}"
+                for name, score in self._grits.scores["fscore"].items()
             )
             compare = ui.button("Compare the tables", "compare")
             scores = h("p", f"GriTS with the true table: {named}. ", compare)
-        return h("div", h("p", f"{'; '.join(told)}.", role="status"), scores)
+        return h("div", h("p", told, role="status"), scores)
 
     def _classes(self) -> Node:
         """Draw a switch per class; static HTML has what the colours mean."""
-        counts = Counter(one.label for one in self._board.detected.values())
+        counts = Counter(one.label for one in self._detected.values())
         switches = [
             ui.button(
                 h("span", _key(label), f"{label} ({counts[label]:,})"),
@@ -360,10 +263,9 @@ class ObjectsView(View):
 
     def _sheet(self) -> Node:
         left, top, width, height = self._extent
-        every = self._drawn()
-        drawn = every[:_MOST_BOXES]
+        drawn = self._drawn()
         marks: list[Node] = []
-        for n, label, score, (x0, y0, x1, y1), fate, *_ in drawn:
+        for n, label, score, (x0, y0, x1, y1), fate in drawn[:_MOST_BOXES]:
             at = (x0 - left) / width, (y0 - top) / height, (x1 - x0) / width, (y1 - y0) / height
             sides = zip(("left", "top", "width", "height"), at, strict=True)
             place = ";".join(f"{side}:{100 * share:.3f}%" for side, share in sides)
@@ -375,7 +277,7 @@ class ObjectsView(View):
                     style=f"{place};--tone:{_COLOURS[label]}",
                     key=n,
                     item=True,
-                    do="object",
+                    do="set:selected",
                     send=n,
                     row=len(marks),
                     column=0,
@@ -384,85 +286,73 @@ class ObjectsView(View):
                     aria_selected="true" if chosen else "false",
                 )
             )
-        layer = h(
-            "div",
-            marks,
-            role="listbox" if marks else None,
-            aria_label="Detected objects" if marks else None,
-            keys="grid",
-            follow=True,
-            cls="xb-layer",
-        )
+        named = {"role": "listbox", "aria_label": "Detected objects"} if marks else {}
+        layer = h("div", marks, keys="grid", follow=True, cls="xb-layer", **named)
         shape = f"aspect-ratio:{width:g}/{height:g};max-width:{_ENLARGED * width:.0f}px"
-        paper = h(
-            "div",
-            part("picture"),
-            layer,
-            cls="xb-paper",
-            style=shape,
-            do="point",
-            spot=True,
-            escape="clear",
-        )
+        pointed = {"do": "point", "spot": True, "escape": "clear"}
+        paper = h("div", part("picture"), layer, cls="xb-paper", style=shape, **pointed)
         empty = None if drawn else h("p", "No boxes are drawn.", cls="xb-empty")
-        return h("div", paper, empty, ui.more(len(every) - len(drawn), "boxes"))
+        return h("div", paper, empty, ui.more(len(drawn) - len(marks), "boxes"))
 
     def _table(self) -> Node:
         """Draw the table; the positions of the chosen object are marked."""
-        table = self._board.result.table
+        table = self.result.table
         if not table.size:
             return h("p", "No table: no rows or no columns are left.", cls="xb-empty")
         grid = table.grid[:_MOST_ROWS, :_MOST_COLUMNS]
-        chosen = None if self.selected is None else self._board.left.get(self.selected)
-        down, across = (set(chosen.rows), set(chosen.columns)) if chosen else (set(), set())
+        _, down, across = self._left.get(self.selected, (None, (), ()))  # type: ignore[arg-type]
         body: list[list[Node]] = [[] for _ in grid]
         for n, row, column, height, width in rectangles(grid):
             cell = table.cells[n]
-            on = not down.isdisjoint(cell.rows) and not across.isdisjoint(cell.columns)
-            kinds = [kind_of(cell), "on" if on else ""]
+            is_on = not {*down}.isdisjoint(cell.rows) and not {*across}.isdisjoint(cell.columns)
+            kinds = [f"xb-{kind}" for kind in (kind_of(cell), "on" * is_on) if kind]
+            spans = {"rowspan": height, "colspan": width}
             body[row].append(
                 h(
                     "td",
                     one_line(cell.text, _LONGEST),
-                    cls=" ".join(f"xb-{kind}" for kind in kinds if kind) or None,
-                    rowspan=height if height > 1 else None,
-                    colspan=width if width > 1 else None,
+                    cls=" ".join(kinds) or None,
                     dir=None if cell.text.isascii() else "auto",
                     key=f"{row} {column}",
+                    **{name: size for name, size in spans.items() if size > 1},
                 )
             )
         drawn = h("table", h("tbody", [h("tr", cells) for cells in body]))
-        hidden = [all_ - there for all_, there in zip(table.grid.shape, grid.shape, strict=True)]
+        named = {"tabindex": 0, "role": "region", "aria_label": "Table"}
+        height, width = table.grid.shape
         return h(
             "div",
-            h("div", drawn, cls="xb-box", tabindex=0, role="region", aria_label="Table"),
-            [ui.more(n, noun) for n, noun in zip(hidden, ("rows", "columns"), strict=True)],
+            h("div", drawn, cls="xb-box", **named),
+            ui.more(height - len(grid), "rows"),
+            ui.more(width - grid.shape[1], "columns"),
         )
 
     def _object(self) -> Node:
-        board = self._board
+        """Draw what became of the chosen object."""
         if self.selected is None:
             hint = (
                 "Choose a box, by a click or by arrow keys, to see what became of the object. "
                 "Another click at the same place chooses the next larger box there."
             )
-            return h("p", hint if board.detected else "", cls="xb-quiet", live=True)
-        one, left = board.detected[self.selected], board.left.get(self.selected)
+            return h("p", hint if self._detected else "", cls="xb-quiet", live=True)
+        chosen = self._detected[self.selected]
         steps = [
-            h("li", h("b", f"{step}: {action}"), f", {reason}{_lines(rows, columns)}")
-            for _, step, action, reason, rows, columns in board.steps.get(self.selected, ())
+            h("li", h("b", f"{step}: {action}"), f", {reason}{_covered(rows, columns)}")
+            for number, step, action, reason, rows, columns in self._steps
+            if number == self.selected
         ]
         facts = [
-            ("class", one.label),
-            ("score", ratio_text(one.score)),
-            ("fate", one.fate),
-            ("detected at", _numbers(one.box)),
-            ("resolved to", "" if left is None else _numbers(left.box)),
-            ("covers", "" if left is None else _lines(left.rows, left.columns).strip(" ()")),
+            ("class", chosen.label),
+            ("score", ratio_text(chosen.score)),
+            ("fate", chosen.fate),
+            ("detected at", _numbers(chosen.box)),
         ]
+        if left := self._left.get(self.selected):
+            facts += [("resolved to", _numbers(left[0]))]
+            facts += [("covers", _covered(*left[1:]).strip(" ()"))]
         return h(
             "div",
-            h("p", h("b", _key(one.label), f"Object {self.selected}")),
+            h("p", h("b", _key(chosen.label), f"Object {self.selected}")),
             ui.facts_list(facts),
             h("ol", steps) if steps else h("p", "No step changed it."),
             ui.code(self.code),
@@ -472,50 +362,47 @@ class ObjectsView(View):
             reveal=f"{self.selected}",
         )
 
-    def _history(self) -> Node:
-        board = self._board
-        body: list[Node] = []
-        for number, step, action, reason, rows, columns in board.changes[:_MOST_CHANGES]:
-            one = None if number is None else board.detected.get(number)
-            name = "" if number is None else str(number)
-            cells = [
-                name if one is None else ui.button(name, "object", number, keep=True),
-                "" if one is None else one.label,
-                step,
-                action,
-                f"{reason}{_lines(rows, columns)}",
-            ]
-            body.append(h("tr", [h("td", cell) for cell in cells], key=len(body)))
-        names = ("object", "class", "step", "action", "reason")
-        return h(
-            "details",
-            h("summary", f"Changes ({len(board.changes):,})"),
-            ui.table(names, h("tbody", body)) if body else None,
-            ui.more(len(board.changes) - _MOST_CHANGES, "changes"),
-        )
+    @property
+    def code(self) -> str:
+        """An expression for the changes of the chosen object, else for all changes."""
+        source = self._name_in_code
+        if self.threshold != self._given.threshold:
+            source += f".with_threshold({self.threshold:g})"
+        chosen = "" if self.selected is None else f'.query("object == {self.selected}")'
+        return f"{source}.changes{chosen}"
 
     def __repr__(self) -> str:
         """Say what was made at which threshold."""
-        return f"Objects · {self._board.result!r} · threshold {self.threshold:g}"
+        return f"Objects · {self.result!r} · threshold {self.threshold:g}"
 
 
-def _on_white(boxes: list[_Box], words: Words) -> tuple[_Box, Node]:
-    """Draw the words on white, in the part of the plane that has all boxes."""
-    word_boxes = words.boxes.tolist()
-    boxes = [*boxes, *map(tuple, word_boxes)] or [(0, 0, 1, 1)]
-    left, top = (min(box[side] for box in boxes) - _MARGIN for side in (0, 1))
-    width = max(box[2] for box in boxes) + _MARGIN - left
-    height = max(box[3] for box in boxes) + _MARGIN - top
-    texts = []
-    listed = zip(words.texts[:_MOST_WORDS], word_boxes, strict=False)
-    for text, (x0, y0, x1, y1) in listed:
-        shown = one_line(text, _LONGEST)
-        size = min(0.8 * (y1 - y0), 1.8 * (x1 - x0) / max(1, len(shown)))
-        at = {"x": f"{x0:g}", "y": f"{y1 - 0.2 * (y1 - y0):g}"}
-        texts.append(h("text", shown, style=f"font-size:{size:.2f}px", **at))
-    view = f"{left:g} {top:g} {width:g} {height:g}"
-    drawn = h("svg", texts, viewBox=view, role="img", aria_label="Words", cls="xb-page")
-    return (left, top, width, height), drawn
+def _paper(objects: Mapping[int, Object], image: Any) -> tuple[_Box, Node]:
+    """Return the part of the plane that boxes are drawn on, and its picture: white without one."""
+    if image is None:
+        boxes = [one.box for one in objects.values()] or [(0, 0, 1, 1)]
+        left, top = (min(box[side] for box in boxes) - _MARGIN for side in (0, 1))
+        right, bottom = (max(box[side] for box in boxes) + _MARGIN for side in (2, 3))
+        return (left, top, right - left, bottom - top), h("div", cls="xb-page")
+    picture = read_image(image)
+    width, height = picture.size
+    for n, label, _, (x0, y0, x1, y1), fate in objects.values():
+        is_inside = 0 <= x0 + x1 <= 2 * width and 0 <= y0 + y1 <= 2 * height
+        if fate != "dropped" and not is_inside:
+            raise InputError(
+                f"image has {width} x {height} pixels, but object {n} ({label!r}) has the box "
+                f"{x0:g}, {y0:g}, {x1:g}, {y1:g}; expected the image in which the objects were "
+                "detected, of the same size"
+            )
+    picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+    files = {}
+    for kind in ("png", "jpeg"):  # one is small for drawings, the other for scans
+        file = io.BytesIO()
+        picture.save(file, kind)
+        files[kind] = file.getvalue()
+    kind = min(files, key=lambda kind: len(files[kind]))
+    address = f"data:image/{kind};base64,{b64encode(files[kind]).decode('ascii')}"
+    drawn = h("img", src=address, alt="Image of the table", cls="xb-page")
+    return (0, 0, width, height), drawn
 
 
 def _key(label: str) -> Node:
@@ -526,8 +413,7 @@ def _numbers(box: _Box) -> str:
     return ", ".join(f"{number:.6g}" for number in box)
 
 
-def _lines(rows: tuple[int, ...] | None, columns: tuple[int, ...] | None) -> str:
-    told = [
-        covered(numbers, name) for name, numbers in (("row", rows), ("column", columns)) if numbers
-    ]
+def _covered(rows: tuple[int, ...] | None, columns: tuple[int, ...] | None) -> str:
+    named = (("row", rows), ("column", columns))
+    told = [covered(numbers, name) for name, numbers in named if numbers]
     return f" ({'; '.join(told)})" if told else ""

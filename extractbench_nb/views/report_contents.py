@@ -19,17 +19,13 @@ import pandas as pd
 from extractbench_nb.core import REGISTRY, Evaluation, find_causes, resolve_union, total_cost
 from extractbench_nb.core.schema import MISSING, Node, Schema
 from extractbench_nb.core.values import PATH_STEP, json_type, member
-from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges import document_hash
-from extractbench_nb.stats import complete_rows, summary_of
-from extractbench_nb.support.wording import document_json, plural
+from extractbench_nb.support.wording import document_json
 
 Record: TypeAlias = dict[str, Any]
 
 #: The counts of an array in ``array_breakdown`` and in fields.csv.
 COUNTS = ("matched", "missed_gold", "spurious_pred", "precision", "recall", "f1")
-_MEASURES = ("precision", "recall", "f1")
-_TYPES = ("string", "number", "integer", "boolean", "array")
 #: The cause of overall_score is stated if it is so much lower than pass_rate.
 _FAR = 0.1
 _BUCKETS = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
@@ -54,18 +50,18 @@ def report_content(
     schema, gold, extracted, problem = ev.inputs
     summary, now = ev.summary, datetime.now()
     document = dict(schema.document)
-    arrays = _arrays(ev.arrays, ev.matches)
-    rows = field_outcomes(ev, arrays, max_reasoning_length)
+    arrays = _arrays(ev)
+    rows = field_outcomes(ev, max_reasoning_length, arrays)
     missing = {
         side: len({row["path"] for row in rows if row[f"{side}_state"] == "missing"})
         for side in ("gold", "extracted")
     }
     return {
-        "output_name": name or f"{now:%Y%m%d-%H%M}-{_digest([document, gold, extracted])}",
+        "output_name": name or f"{now:%Y%m%d-%H%M}-{digest([document, gold, extracted])}",
         "timestamp": now.isoformat(),
-        "schema_hash": _digest(document),
-        "gold_hash": _digest(gold),
-        "extracted_hash": _digest(extracted),
+        "schema_hash": digest(document),
+        "gold_hash": digest(gold),
+        "extracted_hash": digest(extracted),
         "schema_stats": _schema_stats(schema),
         "gold_stats": _content_stats("gold", gold, missing["gold"]),
         "extracted_stats": _content_stats("extracted", extracted, missing["extracted"]),
@@ -91,6 +87,94 @@ def _causes(ev: Evaluation) -> list[str]:
     is_other = rate.score - overall.score > _FAR
     texts = [f"pass_rate {rate.text}" if rate.text else ""]
     return [text for text in (*texts, f"overall_score {overall.text}" * is_other) if text]
+
+
+def _records(frame: pd.DataFrame) -> list[Record]:
+    """Return the rows of a frame as JSON values, with None for what is missing."""
+    return [
+        {
+            str(name): document_json(value) if name in ("gold", "predicted") else _plain(value)
+            for name, value in row.items()
+        }
+        for row in frame.to_dict("records")
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if value is pd.NA or (isinstance(value, float) and isnan(value)):
+        return None
+    return list(value) if isinstance(value, tuple) else value
+
+
+def digest(document: Any) -> str:
+    """Return the first 8 hex digits of the SHA-256 of a document as JSON with sorted keys."""
+    try:
+        return document_hash(document)
+    except (TypeError, ValueError, RecursionError):
+        return document_hash(document_json(document))
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def _arrays(ev: Evaluation) -> list[Record]:
+    """Return the arrays that are not inside another array, with the pairs of their items."""
+    arrays = [
+        row
+        for row in _records(ev.arrays)
+        if all(step[3] is None for step in PATH_STEP.finditer(row["path"]))
+    ]
+    matches, pairs = ev.matches, defaultdict(list)
+    for row in _records(matches[matches["path"].isin([array["path"] for array in arrays])]):
+        pairs[row.pop("path")].append(row)
+    return [{**array, "matches": pairs[array["path"]]} for array in arrays]
+
+
+def _breakdown(array: Record) -> Record:
+    """Count and list the items of an array; a pair that differs is in both lists of others."""
+    pairs, matched = array["matches"], array["matched"]
+    others = [pair for pair in pairs if pair["status"] != "matched"]
+    return {
+        "matched": matched,
+        "missed_gold": None if matched is None else array["gold_items"] - matched,
+        "spurious_pred": None if matched is None else array["predicted_items"] - matched,
+        **{name: array[name] for name in COUNTS[3:]},
+        "matched_items": [pair["gold"] for pair in pairs if pair["status"] == "matched"],
+        "missed_gold_items": [p["gold"] for p in others if p["gold_index"] is not None],
+        "spurious_pred_items": [p["predicted"] for p in others if p["predicted_index"] is not None],
+    }
+
+
+def field_outcomes(
+    ev: Evaluation, limit: int | None = None, arrays: list[Record] | None = None
+) -> list[Record]:
+    """Return the counted rows; a judge's reasoning is cut to `limit` characters and ``...``."""
+    fields, arrays = ev.fields, _arrays(ev) if arrays is None else arrays
+    by_path = {array["path"]: array for array in arrays}
+    rows = []
+    for row in _records(fields[fields["counted"]]):
+        array, reasoning = by_path.get(row["path"]), row["reasoning"]
+        if reasoning is not None and limit is not None and len(reasoning) > limit:
+            reasoning = reasoning[:limit] + "..."
+        rows.append(
+            {
+                "path": full_path(row["schema_path"], row["path"]),
+                "normalized_path": row["path"].removeprefix("$").removeprefix(".") or "$",
+                "metric_id": row["metric"],
+                "score": row["score"],
+                "passed": bool(row["passed"]),
+                "reason": _REASONS.get(row["reason"], row["reason"]) or None,
+                "gold_value": row["gold"],
+                "extracted_value": row["predicted"],
+                "reasoning": reasoning,
+                "array_breakdown": None if array is None else _breakdown(array),
+                "gold_state": row["gold_state"],
+                "extracted_state": row["predicted_state"],
+                **{name: row[name] for name in ("outcome", "field", "required", "weight")},
+                "accepted_as": row["accepted_as"],
+            }
+        )
+    return rows
 
 
 def full_path(schema_path: str | None, path: str) -> str:
@@ -119,116 +203,13 @@ def full_path(schema_path: str | None, path: str) -> str:
     return written + "".join(steps)
 
 
-def _records(frame: pd.DataFrame) -> list[Record]:
-    """Return the rows of a frame as JSON values, with None for what is missing."""
-    return [
-        {
-            str(name): document_json(value) if name in ("gold", "predicted") else _plain(value)
-            for name, value in row.items()
-        }
-        for row in frame.to_dict("records")
-    ]
-
-
-def _plain(value: Any) -> Any:
-    if value is pd.NA or (isinstance(value, float) and isnan(value)):
-        return None
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _digest(document: Any) -> str:
-    """Return the first 8 hex digits of the SHA-256 of a document as JSON with sorted keys."""
-    try:
-        return document_hash(document)
-    except (TypeError, ValueError, RecursionError):
-        return document_hash(document_json(document))
-
-
-# --- rows -------------------------------------------------------------------------------------
-
-
-def _arrays(arrays: pd.DataFrame, matches: pd.DataFrame) -> list[Record]:
-    """Return the arrays that are not inside another array, with the pairs of their items."""
-    outermost = [
-        row
-        for row in _records(arrays)
-        if all(step[3] is None for step in PATH_STEP.finditer(row["path"]))
-    ]
-    pairs: defaultdict[str, list[Record]] = defaultdict(list)
-    for row in _records(matches[matches["path"].isin([row["path"] for row in outermost])]):
-        pairs[row.pop("path")].append(row)
-    return [{**row, "matches": pairs[row["path"]]} for row in outermost]
-
-
-def by_status(array: Record) -> dict[str, list[Record]]:
-    """Group the pairs of an array: matched, differing, missed and spurious."""
-    groups: dict[str, list[Record]] = {"matched": [], "differing": [], "missed": [], "spurious": []}
-    for pair in array["matches"]:
-        if pair["gold_index"] is None:
-            groups["spurious"].append(pair)
-        elif pair["predicted_index"] is None:
-            groups["missed"].append(pair)
-        else:
-            groups[pair["status"]].append(pair)
-    return groups
-
-
-def _breakdown(array: Record) -> Record:
-    """Count and list the items of an array; a pair that differs is in both of the lists."""
-    groups, matched = by_status(array), array["matched"]
-    missed, spurious = (
-        [*groups["differing"], *groups["missed"]],
-        groups["differing"] + groups["spurious"],
-    )
-    return {
-        "matched": matched,
-        "missed_gold": None if matched is None else array["gold_items"] - matched,
-        "spurious_pred": None if matched is None else array["predicted_items"] - matched,
-        **{name: array[name] for name in _MEASURES},
-        "matched_items": [pair["gold"] for pair in groups["matched"]],
-        "missed_gold_items": [pair["gold"] for pair in missed],
-        "spurious_pred_items": [pair["predicted"] for pair in spurious],
-    }
-
-
-def field_outcomes(
-    ev: Evaluation, arrays: list[Record] | None = None, limit: int | None = None
-) -> list[Record]:
-    """Return the counted rows; a judge's reasoning is cut to `limit` characters and ``...``."""
-    arrays = _arrays(ev.arrays, ev.matches) if arrays is None else arrays
-    by_path, fields = {array["path"]: array for array in arrays}, ev.fields
-    rows = []
-    for row in _records(fields[fields["counted"]]):
-        array, reasoning = by_path.get(row["path"]), row["reasoning"]
-        if reasoning is not None and limit is not None and len(reasoning) > limit:
-            reasoning = reasoning[:limit] + "..."
-        rows.append(
-            {
-                "path": full_path(row["schema_path"], row["path"]),
-                "normalized_path": row["path"].removeprefix("$").removeprefix(".") or "$",
-                "metric_id": row["metric"],
-                "score": row["score"],
-                "passed": bool(row["passed"]),
-                "reason": _REASONS.get(row["reason"], row["reason"]) or None,
-                "gold_value": row["gold"],
-                "extracted_value": row["predicted"],
-                "reasoning": reasoning,
-                "array_breakdown": None if array is None else _breakdown(array),
-                "gold_state": row["gold_state"],
-                "extracted_state": row["predicted_state"],
-                **{name: row[name] for name in ("outcome", "field", "required", "weight")},
-                "accepted_as": row["accepted_as"],
-            }
-        )
-    return rows
-
-
-# --- outcomes ---------------------------------------------------------------------------------
+# --- outcomes -------------------------------------------------------------------------------------
 
 
 def _outcomes(rows: list[Record], summary: pd.Series, calls: pd.DataFrame, lowest: int) -> Record:
     """Count fields in the totals, and rows (one per field and metric) everywhere else."""
     evaluated, passed = int(summary["evaluated"]), int(summary["passed"])
+    required = {True: "required", False: "optional"}
     return {
         "total_evaluated": evaluated,
         "total_passed": passed,
@@ -236,9 +217,7 @@ def _outcomes(rows: list[Record], summary: pd.Series, calls: pd.DataFrame, lowes
         "pass_rate": float(summary["pass_rate"]),
         "pass_by_metric": _passes((row["metric_id"], row) for row in rows),
         "pass_by_type": _passes((_type_of(row), row) for row in rows),
-        "pass_by_required": _passes(
-            ("required" if row["required"] else "optional", row) for row in rows
-        ),
+        "pass_by_required": _passes((required[bool(row["required"])], row) for row in rows),
         "confusion": _confusion(rows),
         "llm_stats": _llm_stats(rows, calls, lowest),
         "error_breakdown": _error_breakdown([row for row in rows if not row["passed"]]),
@@ -254,9 +233,9 @@ def _passes(pairs: Iterable[tuple[str, Record]]) -> dict[str, dict[str, int]]:
 
 def _type_of(row: Record) -> str:
     """Name the type that a metric's name begins with, else the type of the value."""
-    prefix = row["metric_id"].partition("_")[0]
-    if prefix in _TYPES:
-        return str(prefix)
+    prefix = str(row["metric_id"]).partition("_")[0]
+    if prefix in ("string", "number", "integer", "boolean", "array"):
+        return prefix
     value = row["extracted_value"] if row["gold_value"] is None else row["gold_value"]
     return "unknown" if value is None else json_type(value)
 
@@ -299,7 +278,6 @@ def _llm_stats(rows: Iterable[Record], calls: pd.DataFrame, lowest: int) -> Reco
     scores = [row["score"] for row in judged]
     buckets = Counter(_BUCKETS[min(int(score * 5), 4)] for score in scores)
     judged.sort(key=lambda row: row["score"])
-    names = ("metric_id", "score")
     return {
         "call_count": len(calls),
         "judged_fields": len(judged),
@@ -309,7 +287,8 @@ def _llm_stats(rows: Iterable[Record], calls: pd.DataFrame, lowest: int) -> Reco
         "top_lowest_fields": [
             {
                 "path": row["normalized_path"],
-                **{name: row[name] for name in names},
+                "metric_id": row["metric_id"],
+                "score": row["score"],
                 "reasoning": row["reasoning"] or "",
             }
             for row in judged[:lowest]
@@ -373,40 +352,7 @@ def _category(row: Record) -> str:
     return "numeric_mismatch" if is_number else "value_mismatch"
 
 
-def wrong_values(content: Record) -> int:
-    """Count the failed fields in which both sides have a value of an expected type."""
-    others = ("omissions", "hallucinations", "structural", "judge_errors")
-    failed = content["outcomes"]["total_failed"]
-    return int(failed - sum(content["summary"][name] for name in others))
-
-
-def limits(content: Record) -> list[tuple[str, str]]:
-    """Say what limits the scores: in short, and what follows."""
-    summary, found = content["summary"], []
-    if not content["outcomes"]["total_evaluated"]:
-        found.append(("No field is scored.", "The scores are meaningless."))
-    if content["problem"] is not None:
-        found.append(("The extracted text is not JSON.", content["problem"]))
-    if errors := int(summary["judge_errors"]):
-        share = summary["pass_rate_judged"]
-        judged = "" if share is None else f"; of the fields with a verdict {share:.1%} pass"
-        title = f"{plural(errors, 'field')} without a verdict."
-        found.append((title, f"The pass rate is a lower bound{judged}."))
-    if summary["gold_coverage"] < 1:
-        title = f"The schema declares only {summary['gold_coverage']:.1%} of gold's values."
-        found.append((title, "The others are not scored; the warnings list them."))
-    return found
-
-
-def warning_groups(content: Record) -> list[tuple[tuple[str, str], list[Record]]]:
-    """Group the warnings of a report by side and kind, in alphabetical order."""
-    groups: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
-    for warning in content["warnings"]:
-        groups[warning["side"], warning["kind"]].append(warning)
-    return sorted(groups.items())
-
-
-# --- schema and documents ---------------------------------------------------------------------
+# --- schema and documents -------------------------------------------------------------------------
 
 
 def _schema_stats(schema: Schema) -> Record:
@@ -469,16 +415,17 @@ def _content_stats(label: str, document: Any, missing: int) -> Record:
 def _coverage(schema: Schema, gold: Any, extracted: Any) -> Record:
     """Compare the leaves of two documents whatever their values; array items by index."""
     in_gold, in_extracted = set(_leaf_paths(gold)), set(_leaf_paths(extracted))
-    missing, spurious = sorted(in_gold - in_extracted), sorted(in_extracted - in_gold)
-    required = sorted(_required_missing(schema.root, gold, extracted))
+    paths = {
+        "missing": sorted(in_gold - in_extracted),
+        "spurious": sorted(in_extracted - in_gold),
+        "required_missing": sorted(_required_missing(schema.root, gold, extracted)),
+    }
     return {
         "present_in_both": len(in_gold & in_extracted),
-        "missing_in_extracted": len(missing),
-        "spurious_in_extracted": len(spurious),
-        "required_missing": len(required),
-        "missing_paths": missing,
-        "spurious_paths": spurious,
-        "required_missing_paths": required,
+        "missing_in_extracted": len(paths["missing"]),
+        "spurious_in_extracted": len(paths["spurious"]),
+        "required_missing": len(paths["required_missing"]),
+        **{f"{name}_paths": listed for name, listed in paths.items()},
     }
 
 
@@ -515,105 +462,3 @@ def _required_missing(root: Node, gold: Any, extracted: Any) -> Iterator[str]:
                 stack.append((key_path, child, gold_value[key], present[key]))
             elif key in gold_value and child.required:
                 yield key_path
-
-
-# --- any scored result --------------------------------------------------------------------------
-
-_IDS = ("run", "document")
-#: The columns that are shown of each frame, where it has them.
-_SHOWN = {
-    "scores": (
-        *("outcome", "failure_mode", "cell_f1", "cell_precision", "cell_recall", "row_f1"),
-        *("column_recall", "quality"),
-    ),
-    "columns": ("column", "predicted_column", "role", "status", "rule", "score"),
-    "rows": ("gold_row", "predicted_row", "status", "rule", "score", "gold_key", "predicted_key"),
-    "cells": ("path", "outcome", "reason", "gold", "predicted", "score"),
-    "warnings": ("kind", "message"),
-}
-
-
-def scored_content(
-    result: Any, losses: pd.DataFrame | None = None, name: str | None = None, measure: Any = None
-) -> Record:
-    """Collect the frames of a `ScoredResult`, or of a `TableComparison`, which is of one table."""
-    now, meta, problem = datetime.now(), getattr(result, "meta", {}), None
-    of_one = hasattr(result, "cells")
-    scores = result.summary.to_frame().T if of_one else summary_of(result)
-    if measure is not None:
-        known = result.scores["measure"].unique().tolist()
-        if measure not in known:
-            raise InputError(f"measure={measure!r}; {nearest(str(measure), known)}")
-        scores = scores.sort_values(measure, kind="stable", ignore_index=True)
-    if losses is None and hasattr(result, "losses"):
-        try:
-            losses = result.losses()
-        except InputError as error:  # some rules count rows several times
-            losses, problem = pd.DataFrame(), str(error)
-    rows = result.cells if of_one else complete_rows(result.rows)
-    firsts = scores[[*getattr(type(result), "measures", ("pass_rate",))]]
-    digest = _digest([rows["path"].tolist(), firsts.to_json()])
-    named = {
-        "rows" if name == "matches" else name: frame
-        for name in ("columns", "matches", "warnings")
-        if isinstance(frame := getattr(result, name, None), pd.DataFrame)
-        and (name == "warnings" or "score" in frame.columns)
-    }
-    return {
-        "output_name": name or f"{now:%Y%m%d-%H%M}-{digest}",
-        "timestamp": now.isoformat(),
-        **{name: str(meta[name]) for name in ("profile", "judge", "variant") if name in meta},
-        "measures": [*firsts.columns] if measure is None else [measure],
-        "scores": scores,
-        **({} if losses is None else {"losses": _by_side(losses), "losses_problem": problem}),
-        **named,
-        "fields" if hasattr(result, "evaluation") else "cells": rows,
-    }
-
-
-def scored_sections(content: Record) -> list[tuple[str, str, pd.DataFrame]]:
-    """Return title, explanation and rows of each section: what is not right, by stage."""
-
-    def shown(section: str) -> pd.DataFrame:
-        frame: pd.DataFrame = content[section]
-        if section == "losses":
-            return frame
-        names = _SHOWN["cells" if section == "fields" else section]
-        if section in ("columns", "rows"):
-            below_one = frame["score"].lt(1).fillna(value=False)
-            frame = frame[(frame["status"] != "matched") | below_one]
-        elif section in ("cells", "fields"):
-            frame = frame[~frame["passed"].astype("boolean").fillna(value=False)]
-        elif section == "scores":
-            names = tuple(dict.fromkeys([*content["measures"], *names]))
-        return frame[[name for name in (*_IDS, *names) if name in frame.columns]]
-
-    lost = "Points, 1 per cell; each is lost at the first stage where it could not be won."
-    abouts = {
-        "scores": "One row per output.",
-        "losses": content.get("losses_problem") or lost,
-        "columns": "Not aligned by name, or with cells that are not right.",
-        "rows": "Not matched, or with cells that are not right.",
-        "cells": "Cells that are not right.",
-        "fields": "Fields that are not right.",
-        "warnings": "Repairs of answers, keys, the judge.",
-    }
-    titles = {"losses": "Where points were lost"}
-    return [
-        (titles.get(name, name.capitalize()), about, shown(name))
-        for name, about in abouts.items()
-        if name in content
-    ]
-
-
-def _by_side(losses: pd.DataFrame) -> pd.DataFrame:
-    """Add up losses over tables: one row per run and side, one column per stage."""
-    if losses.empty:
-        return losses
-    by = [name for name in ("run", "side") if name in losses.columns]
-    lost = losses.pivot_table("lost", by, "stage", aggfunc="sum", sort=False).fillna(0.0)
-    first = losses.drop_duplicates([name for name in (*_IDS, "side") if name in losses.columns])
-    of = (first["lost"] + first["left"]).groupby([first[name] for name in by], sort=False).sum()
-    right = of - lost.sum(axis=1)
-    wide = lost.assign(of=of, right=right, share=(right / of).where(of > 0))
-    return wide[["of", *lost.columns, "right", "share"]].reset_index().rename_axis(columns=None)

@@ -1,8 +1,4 @@
-"""Views for the notebook: schemas, evaluations, tables, objects, evidence, with static twins.
-
-Each view is one widget. Its static twin is plain HTML without JavaScript, an output of its own that
-is shown where there is no kernel.
-"""
+"""Views for the notebook: each is one widget with a static twin, plain HTML without JavaScript."""
 
 from __future__ import annotations
 
@@ -17,15 +13,7 @@ from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import Evaluations
-from extractbench_nb.tables import (
-    Canonical,
-    GriTS,
-    ResolvedTable,
-    Table,
-    TableImage,
-    TableImages,
-    TableScores,
-)
+from extractbench_nb.tables import GriTS, ResolvedTable, TableImage, TableImages
 from extractbench_nb.views.static import notebook_libraries
 
 if TYPE_CHECKING:
@@ -55,46 +43,33 @@ def show(  # noqa: PLR0913 - options, all but two by name
     Parameters
     ----------
     subject : Schema, dict, pathlib.Path, str, or a result
-        A schema as `evaluate` takes it is shown as a tree, with folding, search and keyboard
-        control; an Evaluation as this tree with its fields, gold and predicted; Evaluations and
-        TableEvaluations in the view of `explore`; results of `grits` and ``construction.compare``
-        as two aligned tables; a result of `from_objects` as the boxes of the objects with the
-        table; a TableImage as its picture with the true objects.
+        A schema as `evaluate` takes it, an Evaluation, Evaluations or TableEvaluations (shown as by
+        `explore`), what `grits`, ``construction.compare`` or `from_objects` returns, or one
+        TableImage of `load_images`.
     evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
         Adds a mean score and a bar of outcomes to every node of a schema.
     name : str, optional
-        Expression for an Evaluation, TableComparison or ResolvedTable in the notebook, such as
-        ``"results['quill']"``, used in the code to copy; by default ``"ev"``, ``"comparison"`` or
-        ``"found"``.
+        Expression for the result in the notebook, such as ``"results['quill']"``, used in the code
+        to copy; by default ``"ev"``, ``"comparison"`` or ``"found"``.
     title : str, optional
-        Title of the view of an Evaluation. By default run and document if the Evaluation comes from
-        ``Evaluations.evaluation``, else `name`.
+        Title of the view of an Evaluation; by default run and document, or `name`.
     pdf : str or pathlib.Path, optional
         The document of an Evaluation, to look up its fields on the page.
     documents : TableTask, dict, list, str or pathlib.Path, optional
         The documents of a TableComparison, to show the chunks that contain the selected value.
     retriever : str or construction.Retriever, optional
-        The retriever for chunks of `documents`, such as ``"bm25"``, whose rank is shown with each
-        chunk. The query is that of a TableTask, else the names of gold's columns.
+        The retriever whose rank is shown with each chunk, such as ``"bm25"``.
     image : PIL.Image.Image, ndarray, PageImage, str or pathlib.Path, optional
-        The picture in which the objects of a ResolvedTable were detected. By default boxes and
-        words are shown on a white background.
+        The picture in which the objects of a ResolvedTable were detected; white by default.
     true : Table, or an input of `read_table`, optional
         The true table, for a comparison with the table of a ResolvedTable by `grits`.
 
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``selected_path`` is the schema path
-        of the selected node; a schema path or a field can be assigned. The view of an Evaluation
-        has also ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
-        ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
-        it shows, and ``code``, an expression that gives them. The view of two
-        tables has ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column),
-        ``only_differing`` and ``page``; that of a TableComparison ``threshold``, ``selected``
-        (``["gold", 0, "name"]``), ``only_lost`` and ``page``, and ``comparison`` at this threshold;
-        that of a ResolvedTable ``threshold``, ``selected`` (position of an object), ``labels`` and
-        ``boxes``, and ``result`` at this threshold.
+        A widget, shown as the last value of a notebook cell. Its selection and filters are
+        attributes to read, assign and observe, ``code`` is an expression for what it shows, and
+        ``save(path)`` and ``to_html()`` write its static twin.
 
     Raises
     ------
@@ -103,15 +78,15 @@ def show(  # noqa: PLR0913 - options, all but two by name
         fields, or is of other schemas; `name` is not a Python expression for a variable; `image`
         cannot be read, or has another size than the image of the objects.
     SchemaError
-        `subject` is not a valid schema.
+        `subject` is neither a result nor a valid schema.
     UnavailableError
         ipywidgets or anywidget are not installed.
     """
-    is_comparison = _is_of_construction(subject, "TableComparison")
-    is_batch = _is_of_construction(subject, "TableEvaluations")
-    is_table = isinstance(subject, GriTS | ResolvedTable | TableImage) or is_comparison
-    is_result = isinstance(subject, Evaluation | Evaluations) or is_table or is_batch
-    if is_result and evaluation is not None:
+    is_comparison, is_batch = (
+        _is_of_construction(subject, kind) for kind in ("TableComparison", "TableEvaluations")
+    )
+    results = Evaluation | Evaluations | GriTS | ResolvedTable | TableImage
+    if evaluation is not None and (isinstance(subject, results) or is_comparison or is_batch):
         raise InputError(
             f"show() got a second argument beside {type(subject).__name__}; "
             "show(schema, evaluation) colours a schema's tree"
@@ -136,8 +111,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
         from extractbench_nb.views.tables_view import TableView
 
         return TableView(subject)
-    others: Any = Table | Canonical | TableScores | TableImages | pd.DataFrame | list | tuple
-    if isinstance(as_pandas(subject), others):
+    if isinstance(as_pandas(subject), pd.DataFrame | list | tuple | TableImages):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
             "Evaluations, what construction.compare(), grits() or from_objects() returns, or one "
@@ -164,8 +138,8 @@ def show_matches(
     ev : Evaluation
         The evaluation.
     path : str, optional
-        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``, if
-        the field has one array. Optional if the evaluation has one array.
+        The array: its instance path, ``$.authors``, or its field, ``authors`` or ``authors[]``.
+        Optional if the evaluation has one array.
     name : str, optional
         Variable of the Evaluation in the notebook, used in the code to copy.
     pdf : str or pathlib.Path, optional
@@ -174,10 +148,9 @@ def show_matches(
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``path``, ``selected_pair``,
-        ``thresholds``, ``status``, ``text``, ``sort`` and ``page`` can be read, assigned and
-        observed; ``matches`` and ``summary`` are for these thresholds. ``rows`` has the listed
-        matches, and ``code`` is a line of pandas that returns them.
+        A widget. ``path``, ``selected_pair``, ``thresholds``, ``status``, ``field``, ``text``,
+        ``sort`` and ``page`` can be read, assigned and observed; ``matches`` and ``summary`` are
+        frames at these thresholds, and ``rows`` has the listed matches.
 
     Raises
     ------
@@ -189,10 +162,8 @@ def show_matches(
 
     Notes
     -----
-    At other thresholds the document is evaluated again, with the metrics and the offline judge. If
-    another judge or a custom alignment was used, there are no new calls: thresholds are applied to
-    the recorded pairs and answers, with a note in the view; after pickling there are none, and
-    thresholds are fixed. So they are if a metric is asynchronous.
+    At another ``align_threshold`` or ``pass_threshold`` the document is evaluated again. These are
+    fixed if a judge, a matcher or accepted alternatives were used.
     """
     notebook_libraries()
     from extractbench_nb.views.matches_view import MatchesView
@@ -214,21 +185,16 @@ def explore(
     Parameters
     ----------
     source : Evaluations, Evaluation, ScoredResult, pandas.DataFrame, mapping or list
-        Results with the frame `fields` or `rows`, or this frame, as `breakdown` takes them. The
-        outputs of a frame and of ``tables.evaluate_tables`` cannot be opened; those of
-        ``construction.evaluate_tables`` open as a view of both tables.
+        Results with the frame `fields` or `rows`, or this frame, as `breakdown` takes them.
     rows : str, optional
         Rows of the heatmap: ``field``, ``document`` or ``run``.
     columns : str, optional
-        Columns of the heatmap. By default ``document``; ``run`` if the rows are documents, there is
-        only one document, or most schemas have only one; ``field`` if there is only one document
-        and one run.
+        Columns of the heatmap; by default ``document``, or the axis with more than one value.
     measure : str, optional
         Values of the cells: ``score``, the mean over documents, with the same weight for each as in
         ``Evaluations.by_run``, or ``pass_rate``.
     dataset : Dataset or TableDataset, optional
-        The dataset with the PDFs, to show a value on its page, or with the documents of tables, to
-        show the chunks that contain a value.
+        The dataset with the PDFs or documents, to show a value where it is.
     name : str, optional
         Variable of `source` in the notebook, used in the code to copy; by default ``"evs"``, or
         ``"fields"`` for a frame.
@@ -236,11 +202,9 @@ def explore(
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``selection`` has the rows of the
-        selected cells, and ``code`` is a line of pandas that returns them; ``selected_cell``
-        and all filters can be read, assigned and observed. ``location`` has all
-        of these as JSON values, with the views opened from this one; assign it to another view to
-        restore them.
+        A widget. ``selection`` has the rows of the selected cells, and ``code`` is a line of pandas
+        that returns them; ``location`` has all selections as JSON values, to be assigned to another
+        view.
 
     Raises
     ------
@@ -290,12 +254,8 @@ def show_evidence(
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``selected_path``, ``side``, ``page``,
-        ``zoom`` and the filters ``text`` and ``shown`` can be read, assigned and observed;
-        ``values`` and ``evidence`` are DataFrames, as `ground_values` and `find_evidence` return
-        them; ``rows`` has the listed pairs, and ``code`` is an expression for the selection. A
-        selected gold value can be corrected: ``edits`` has the corrections, which
-        ``xb.gold.corrections(view)`` takes.
+        A widget. ``values`` and ``evidence`` are frames, as `ground_values` and `find_evidence`
+        return them. A selected gold value can be corrected: ``xb.gold.corrections(view)``.
 
     Raises
     ------
@@ -330,25 +290,21 @@ def workbench(
         ``evaluation_config`` of one metric; its declared params become controls.
     cases : pandas.DataFrame, list, Evaluation or Evaluations
         A frame with the columns gold and predicted, optionally expected (bool: the verdict of
-        people), and any others, which are shown; a list of tuples ``(gold, predicted)`` or ``(gold,
-        predicted, expected)``; or an Evaluation, Evaluations or a frame of their fields, from which
-        the values of the metric's types are taken.
+        people); a list of such tuples; or an Evaluation, Evaluations or a frame of their fields,
+        from which the values of the metric's types are taken.
     baseline : str, callable or dict, optional
         A metric to compare with, in the same forms. By default the verdicts that the cases bring
         in a column ``passed``, else `metric` with its initial params.
     field : str, optional
         For an Evaluation: the field whose values are the cases, such as ``authors[].name``.
-    judge : str or Judge, optional
-        See `evaluate`. It is called once per pair of texts, also if the params change.
-    profile : str or Profile, optional
-        See `evaluate`.
+    judge, profile : object, optional
+        See `evaluate`. A judge is called once per pair of texts, also if the params change.
 
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. ``params`` can be read, assigned and
-        observed; ``results`` and ``curve`` are DataFrames, and ``config`` is the
-        ``evaluation_config`` for a schema.
+        A widget. ``params`` can be read, assigned and observed; ``results`` and ``curve`` are
+        frames, and ``config`` is the ``evaluation_config`` for a schema.
 
     Raises
     ------

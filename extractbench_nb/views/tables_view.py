@@ -1,19 +1,20 @@
-"""`TableView`: two compared tables side by side, coloured by the similarity of their cells."""
+"""`TwoTables`, two grids side by side and their chosen cell, and `TableView` of a GriTS."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import traitlets
 
-from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.errors import InputError
+from extractbench_nb.support.nodes import Content, Node, h
+from extractbench_nb.support.wording import plural
 from extractbench_nb.tables import (
     LEGEND,
     METRICS,
     SIDES,
-    Comparison,
     GriTS,
     Line,
     compare,
@@ -24,133 +25,186 @@ from extractbench_nb.tables import (
     two_digits,
 )
 from extractbench_nb.views import controls as ui
-from extractbench_nb.views.sides import MOST, Pair, whole
+from extractbench_nb.views.sides import Pair, whole
 from extractbench_nb.views.view import View, known, part
 
 ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30
-#: Characters of the chosen cell's text that are shown at first.
-SHORT = 2_000
-#: Positions of a spanning cell that are listed.
-_MOST_POSITIONS = 12
 _KINDS = {"header": "column header", "projected": "projected row header", "": ""}
-#: Arrow keys: rows (0) or columns (1), and the direction.
-_ARROWS = {
-    "ArrowUp": (0, -1),
-    "PageUp": (0, -1),
-    "ArrowDown": (0, 1),
-    "PageDown": (0, 1),
-    "ArrowLeft": (1, -1),
-    "ArrowRight": (1, 1),
-}
 
 
 class TwoTables(View):
-    """Two tables side by side, in pages of rows and columns; one of their cells may be chosen.
+    """Two tables side by side, matched rows at one height; one of their cells may be chosen.
 
-    ``selected`` names its side, its row and its column.
+    A subclass gives their lines, of which ``at(side)`` is the number or the name on a side, and
+    draws the grids and what is told about the chosen cell.
+
+    Attributes
+    ----------
+    selected : list of (str, int, int or str) or None
+        Side, row and column of the chosen cell. A cell can be assigned.
+    only_differing : bool
+        Whether rows are left out in which nothing differs.
+    page, column_page : int
+        Which page of rows and of columns is shown, from 0.
     """
 
     sides: ClassVar[tuple[str, str]]
+    legend: ClassVar[str]
+    settable = frozenset({"only_differing", "page", "column_page"})
     selected = traitlets.Any(None, allow_none=True)
+    only_differing = traitlets.Bool(False)
     page = traitlets.Int(0)
     column_page = traitlets.Int(0)
-    _limit = SHORT
 
     @property
-    def _lines(self) -> tuple[Sequence[Any], Sequence[Any]]:
-        """The rows that the filter leaves, and the columns; ``at(side)`` names one of a side."""
+    def _rows(self) -> Sequence[tuple[Any, bool]]:
+        """All rows, and whether something in them differs."""
         raise NotImplementedError
-
-    def _problem_with(self, value: Any) -> str:
-        """Say why there is no such cell; nothing if there is."""
-        raise NotImplementedError
-
-    def _asked_for(self, place: Any) -> list[Any] | None:
-        """Return the cell that the page names."""
-        return None if self._problem_with(place) else place
-
-    def _page(self, axis: int, number: int) -> ui.Page:
-        size = COLUMNS_A_PAGE if axis else ROWS_A_PAGE
-        return ui.page_of(len(self._lines[axis]), number, size)
 
     @property
-    def _pages(self) -> tuple[ui.Page, ui.Page]:
-        return self._page(0, self.page), self._page(1, self.column_page)
+    def _columns(self) -> Sequence[Any]:
+        raise NotImplementedError
+
+    # --- what can be assigned ---------------------------------------------------------------------
+
+    @property
+    def _shown_rows(self) -> list[Any]:
+        return [row for row, differs in self._rows if differs or not self.only_differing]
+
+    def _cut(self, axis: int, number: int) -> ui.Page:
+        if axis:
+            return ui.page_of(len(self._columns), number, COLUMNS_A_PAGE)
+        return ui.page_of(len(self._shown_rows), number, ROWS_A_PAGE)
 
     @traitlets.validate("page", "column_page")
     def _known_page(self, proposal: Any) -> int:
-        return self._page(proposal["trait"].name == "column_page", proposal["value"]).number
+        return self._cut(proposal["trait"].name == "column_page", proposal["value"]).number
 
     @traitlets.validate("selected")
     def _known_cell(self, proposal: Any) -> list[Any] | None:
         value = proposal["value"]
         if value is None:
             return None
-        if problem := self._problem_with(value):
-            raise traitlets.TraitError(problem)
-        return list(value)
+        match value:
+            case [str(side), int(row), int() | str() as column] if side in self.sides:
+                at = self.sides.index(side)
+                rows = [line.at(at) for line, _ in self._rows]
+                if row in rows and column in [line.at(at) for line in self._columns]:
+                    return [side, row, column]
+        first = self._columns[0].at(0) if self._columns else 0
+        raise traitlets.TraitError(
+            f"there is no cell {value!r}; expected [side, row, column], such as "
+            f"[{self.sides[0]!r}, 0, {first!r}]"
+        )
+
+    @traitlets.observe("only_differing")
+    def _to_the_first_page(self, _: Any) -> None:
+        self.page = 0
+
+    @traitlets.observe("selected")
+    def _turn_to_selected(self, _: Any = None) -> None:
+        with self.changing():
+            self.page = self.page  # there may be fewer
+            if self.selected is None:
+                return
+            side, row, column = self.selected
+            at = self.sides.index(side)
+            if row not in [line.at(at) for line in self._shown_rows]:
+                self.only_differing = False
+            self.page = [line.at(at) for line in self._shown_rows].index(row) // ROWS_A_PAGE
+            columns = [line.at(at) for line in self._columns]
+            self.column_page = columns.index(column) // COLUMNS_A_PAGE
 
     def do_cell(self, place: Any) -> None:
-        """Choose a cell."""
-        if (cell := self._asked_for(place)) is not None:
-            self.selected = cell
+        """Choose a cell; a place without one is ignored."""
+        with suppress(traitlets.TraitError):
+            self.set_trait("selected", place)
 
     def do_clear(self, _: Any) -> None:
         """Choose nothing."""
         self.selected = None
 
-    def do_whole(self, _: Any) -> None:
-        """Show more of the chosen texts."""
-        self._limit = MOST
+    # --- what is shown ----------------------------------------------------------------------------
 
-    def do_edge(self, asked: Any) -> None:
-        """Go on from a cell at the end of the page to the next one behind it."""
-        match asked:
-            case [place, str(key)] if key in _ARROWS and (cell := self._asked_for(place)):
-                pass
-            case _:
-                return
-        axis, step = _ARROWS[key]
-        side, lines, cut = self.sides.index(cell[0]), self._lines[axis], self._pages[axis]
-        behind = lines[cut.last :] if step > 0 else lines[: cut.first][::-1]
-        to = next((at for line in behind if (at := line.at(side)) is not None), None)
-        if to is not None:
-            self.selected = [*cell[: axis + 1], to, *cell[axis + 2 :]]
+    def _drawn(
+        self, head: Node, control: Node, setting: str, grids: Callable[..., Content]
+    ) -> dict[str, Node]:
+        """Draw the scores, the present page of both tables, and the place of the chosen cell.
 
-    def _page_tools(self) -> tuple[list[Node | None], list[str]]:
-        """Make the controls of the pages, and say in words which ones are shown."""
-        nouns = ("rows", "columns")
-        pages = list(zip(nouns, ("page", "column_page"), self._pages, strict=True))
-        return [ui.pager(cut, f"set:{trait}", noun) for noun, trait, cut in pages], [
-            f"{noun.capitalize()} {cut.first + 1:,} to {cut.last:,} of {cut.total:,}."
-            for noun, _, cut in pages
-            if cut.pages > 1
+        `control` sets how they are compared, `setting` says it in words, and `grids` draws some
+        rows, and some columns with their numbers.
+        """
+        rows, shown = self._rows, self._shown_rows
+        cuts = self._cut(0, self.page), self._cut(1, self.column_page)
+        differing = sum(differs for _, differs in rows)
+        choices = {False: f"all ({len(rows):,})", True: f"that differ ({differing:,})"}
+        pagers = (
+            ui.pager(cuts[0], "set:page", "rows"),
+            ui.pager(cuts[1], "set:column_page", "columns"),
+        )
+        told = [setting, *["only rows that differ"] * self.only_differing]
+        told += [
+            ui.shown_text(cut, noun) for cut, noun in zip(cuts, ("rows", "columns"), strict=True)
         ]
+        menu = ui.menu("Rows", "set:only_differing", choices, self.only_differing)
+        page = h(
+            "div",
+            head,
+            ui.toolbar(control, menu, *pagers),
+            h("p", f"{'; '.join(told)}.", static=True),
+            part("tables"),
+            part("cell"),
+            h("p", self.legend, cls="xb-quiet") if rows else None,
+            cls="xb-tables",
+        )
+        empty = "No row differs." if rows else "Both tables are empty."
+        tables = h("p", empty, cls="xb-empty", role="status")
+        if shown:
+            drawn = grids(cuts[0].of(shown), cuts[1].of(list(enumerate(self._columns))))
+            escape = None if self.selected is None else "clear"
+            tables = h("div", drawn, cls="xb-both", escape=escape)
+        hint = "Choose a cell, by a click or by arrow keys, to see it beside its partner."
+        cell = h("p", hint if rows else "", cls="xb-quiet", live=True)
+        return {"page": page, "tables": tables, "cell": cell}
+
+    def _pair(
+        self,
+        title: Content,
+        texts: Sequence[str | None],
+        facts: Sequence[tuple[str, Content]],
+        more: Node | None = None,
+    ) -> Node:
+        """Draw the texts of the chosen cell and its partner, and facts about them."""
+        states = ["missing" if text is None else "present" if text else "null" for text in texts]
+        sides = whole(Pair(texts[0], texts[1], states[0], states[1]))
+        return h(
+            "div",
+            h("p", title),
+            ui.whole_sides(dict(zip(self.sides, sides, strict=True))),
+            ui.facts_list(facts),
+            more,
+            cls="xb-detail",
+            role="region",
+            aria_label="Chosen cell",
+            reveal=str(self.selected),
+        )
 
 
 class TableView(TwoTables):
-    """Two tables side by side: true on the left, predicted on the right, partners at one height.
+    """True and predicted table, aligned and coloured by one metric of a GriTS.
 
     Attributes
     ----------
     metric : str
-        By which metric lines are aligned and cells coloured, one of ``result.scores``. At first
-        ``con`` where it was computed.
-    selected : list of (str, int, int) or None
-        Side (``"true"`` or ``"predicted"``), row and column of the chosen position; None if
-        nothing is chosen. A position can be assigned.
-    only_differing : bool
-        Whether rows are left out that have a partner and are like it where they were matched.
-    page, column_page : int
-        Which page of rows and of columns is shown, from 0.
+        The metric, one of ``result.scores``; at first ``con`` where it was computed.
     """
 
     kind = "tables"
     styles = ("tables.css",)
-    settable = frozenset({"metric", "only_differing", "page", "column_page"})
+    settable = TwoTables.settable | {"metric"}
     sides = SIDES
+    legend = LEGEND
     metric = traitlets.Unicode("")
-    only_differing = traitlets.Bool(False)
 
     def __init__(self, result: GriTS) -> None:
         if not isinstance(result, GriTS):
@@ -160,117 +214,43 @@ class TableView(TwoTables):
         first = default_metric(result)
         if first is None:
             raise InputError("result has no scores; call grits() with at least one metric")
-        self._result = result
-        self._compared: dict[str, Comparison] = {}
+        self._result, self._found = result, compare(result, first)
         super().__init__(metric=first)
-
-    @property
-    def _found(self) -> Comparison:
-        metric = self.metric or str(default_metric(self._result))
-        if metric not in self._compared:
-            self._compared[metric] = compare(self._result, metric)
-        return self._compared[metric]
-
-    @property
-    def _lines(self) -> tuple[Sequence[Line], Sequence[Line]]:
-        found = self._found
-        rows = [line for line in found.rows if not (self.only_differing and line.equal)]
-        return rows, found.columns
-
-    # --- what can be assigned ---------------------------------------------------------------------
 
     @traitlets.validate("metric")
     def _known_metric(self, proposal: Any) -> str:
-        return known("metric", proposal["value"], map(str, self._result.scores.index))
+        return known("metric", proposal["value"], self._names)
 
-    def _problem_with(self, value: Any) -> str:
-        parts = value if isinstance(value, tuple | list) else ()
-        if [type(part) for part in parts] != [str, int, int]:
-            return f"selected is {value!r}; expected [side, row, column], such as ['true', 0, 1]"
-        side, row, column = value
-        if side not in SIDES:
-            return f"selected: no side {side!r}; {nearest(side, SIDES)}"
-        table = self._found.tables[SIDES.index(side)]
-        height, width = table.grid.shape if table.size else (0, 0)
-        if not (0 <= row < height and 0 <= column < width):
-            return (
-                f"selected: no row {row}, column {column}; the {side} table has {height} rows and "
-                f"{width} columns, counted from 0"
-            )
-        return ""
+    @traitlets.observe("metric")
+    def _compare_anew(self, change: Any) -> None:
+        if change["new"] != self._found.metric:
+            self._found = compare(self._result, change["new"])
+            self._turn_to_selected()
 
-    # --- what changes -----------------------------------------------------------------------------
+    @property
+    def _rows(self) -> list[tuple[Line, bool]]:
+        return [(line, not line.equal) for line in self._found.rows]
 
-    @traitlets.observe("only_differing")
-    def _to_the_first_page(self, _: Any) -> None:
-        self.page = 0
-
-    @traitlets.observe("selected", "metric")
-    def _turn_to_selected(self, _: Any) -> None:
-        self._limit = SHORT
-        with self.changing():
-            self.page = self.page  # another metric may have fewer
-            if self.selected is None:
-                return
-            side, *place = self.selected
-            number = SIDES.index(side)
-            if self.only_differing and place[0] not in [line.at(number) for line in self._lines[0]]:
-                self.only_differing = False
-            at = [
-                [line.at(number) for line in lines].index(index)
-                for lines, index in zip(self._lines, place, strict=True)
-            ]
-            self.page, self.column_page = at[0] // ROWS_A_PAGE, at[1] // COLUMNS_A_PAGE
-
-    # --- what is shown ----------------------------------------------------------------------------
+    @property
+    def _columns(self) -> Sequence[Line]:
+        return self._found.columns
 
     def draw(self) -> dict[str, Node]:
-        """Draw the scores, the present page of both tables, and the chosen pair."""
-        found, metric = self._found, self._found.metric
-        names = map(str, self._result.scores.index)
-        differing = sum(not line.equal for line in found.rows)
-        pagers, pages = self._page_tools()
-        tools = ui.toolbar(
-            ui.menu(
-                "Metric",
-                "set:metric",
-                {name: f"{name}: {METRICS.get(name, name)}" for name in names},
-                metric,
-            ),
-            ui.menu(
-                "Rows",
-                "set:only_differing",
-                {False: f"all ({len(found.rows):,})", True: f"that differ ({differing:,})"},
-                self.only_differing,
-            ),
-            *pagers,
-        )
-        only = ", only rows that differ" if self.only_differing else ""
-        told = [f"Alignment and colours by {METRICS[metric]} ({metric}){only}.", *pages]
-        page = h(
-            "div",
-            scores_table(self._result, metric),
-            tools,
-            h("p", " ".join(told), static=True),
-            part("tables"),
-            part("pair"),
-            h("p", LEGEND, cls="xb-quiet") if self._lines[0] else None,
-        )
-        return {"page": page, "tables": self._tables(), "pair": self._pair()}
+        """Draw the scores, both tables, and the chosen cell."""
+        metric = self._found.metric
+        metrics = {name: f"{name}: {METRICS.get(name, name)}" for name in self._names}
+        control = ui.menu("Metric", "set:metric", metrics, metric)
+        said = f"Alignment and colours by {METRICS[metric]} ({metric})"
+        drawn = self._drawn(scores_table(self._result, metric), control, said, self._grids)
+        return drawn if self.selected is None else {**drawn, "cell": self._cell()}
 
-    def _tables(self) -> Node:
-        lines = self._lines
-        if not lines[0]:
-            empty = (
-                "No row differs: all that was matched is alike, and no row is alone."
-                if self._found.rows
-                else "Both tables are empty."
-            )
-            return h("p", empty, cls="xb-empty", role="status")
-        cuts = [page.of(every) for every, page in zip(lines, self._pages, strict=True)]
+    @property
+    def _names(self) -> list[str]:
+        return [str(name) for name in self._result.scores.index]
+
+    def _grids(self, rows: Sequence[Any], columns: Sequence[tuple[int, Any]]) -> Content:
         side, places = self._places()
-        grids = tables(self._found, cuts[0], cuts[1], places, side)
-        return h("div", grids, cls="xb-both", escape=None if self.selected is None else "clear")
+        return tables(self._found, rows, [column for _, column in columns], places, side)
 
     def _places(self) -> tuple[int, tuple[Any, Any]]:
         """Return the side of the chosen position, and by side that position and its partner."""
@@ -280,59 +260,28 @@ class TableView(TwoTables):
         other = self._found.partner(side, *own)
         return side, (other, own) if side else (own, other)
 
-    def _pair(self) -> Node:
-        found, (side, places) = self._found, self._places()
-        if self.selected is None:
-            hint = (
-                "Choose a cell, by a click or by arrow keys, to see it beside its partner; Tab "
-                "goes to the partner."
-            )
-            return h("p", hint if found.rows else "", cls="xb-quiet", live=True)
+    def _cell(self) -> Node:
+        found, (_, places) = self._found, self._places()
         cells = [
             None if place is None else table.cells[table.grid[place]]
             for table, place in zip(found.tables, places, strict=True)
         ]
-        shown = [(at, cell) for at, cell in enumerate(cells) if cell is not None]
-        values = [None if cell is None else cell.text for cell in cells]
-        states = ["missing" if value is None else "present" for value in values]
-        texts = whole(Pair(values[0], values[1], states[0], states[1]), self._limit)
-        facts = {
-            "covers": [
-                f"{covered(c.rows, 'row')}, {covered(c.columns, 'column')}" for _, c in shown
-            ],
-            "kind": [_KINDS[kind_of(cell)] for _, cell in shown],
-            "box": ["" if c.box is None else ", ".join(f"{x:g}" for x in c.box) for _, c in shown],
-        }
-        lines = [
-            h("tr", h("th", name, scope="row"), [h("td", text) for text in written])
-            for name, written in facts.items()
-            if any(written)
-        ]
-        sides = [
-            h(
-                "td",
-                ui.segments(texts[at].segments) if cell.text else h("em", "no text"),
-                cls="xb-value",
-                dir="auto",
-            )
-            for at, cell in shown
-        ]
-        heads = [h("th", SIDES[at], scope="col") for at, _ in shown]
-        hidden = max(texts[at].hidden for at, _ in shown)
-        body = h("tbody", h("tr", h("th", "text", scope="row"), sides), lines)
-        table = ui.table((h("td"), *heads), body)
-        return h(
-            "div",
-            h("p", h("b", _title(found, places))),
-            h("p", _why_alone(found, side, *places[side])) if len(shown) == 1 else None,
-            table,
-            ui.more(hidden, "characters"),
-            ui.button("Show all", "whole") if hidden and self._limit < MOST else None,
-            cls="xb-pair",
-            role="region",
-            aria_label="Chosen cell",
-            reveal=str(self.selected),
+        facts = []
+        for name, cell in zip(SIDES, cells, strict=True):
+            if cell is not None:
+                covers = f"{covered(cell.rows, 'row')}, {covered(cell.columns, 'column')}"
+                facts.append((name, ", ".join(filter(None, [covers, _KINDS[kind_of(cell)]]))))
+        title = " and ".join(
+            f"{name} row {place[0]}, column {place[1]}"
+            for name, place in zip(SIDES, places, strict=True)
+            if place is not None
         )
+        said = ": no partner"
+        if None not in places:
+            alike = two_digits(float(found.positions[0][places[0]]))
+            said = f": similarity {alike} ({found.metric})"
+        texts = [None if cell is None else cell.text for cell in cells]
+        return self._pair([h("b", title[0].upper() + title[1:]), said], texts, facts)
 
     def __repr__(self) -> str:
         """Say what is compared, and by which metric it is shown."""
@@ -345,24 +294,4 @@ def covered(numbers: Sequence[int], name: str) -> str:
         return f"{name} {numbers[0]}"
     if list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
         return f"{name}s {numbers[0]} to {numbers[-1]}"
-    return f"{name}s {', '.join(map(str, numbers[:_MOST_POSITIONS]))}"
-
-
-def _title(found: Comparison, places: tuple[Any, Any]) -> str:
-    title = " and ".join(
-        f"{SIDES[side]} row {place[0]}, column {place[1]}"
-        for side, place in enumerate(places)
-        if place is not None
-    )
-    title = title[0].upper() + title[1:]
-    if None in places:
-        return title
-    alike = two_digits(float(found.positions[0][places[0]]))
-    return f"{title}: similarity {alike} ({found.metric})"
-
-
-def _why_alone(found: Comparison, side: int, row: int, column: int) -> str:
-    lines = (("row", found.rows, row), ("column", found.columns, column))
-    alone = [f"{name} {at}" for name, every, at in lines if at not in found.partners(every, side)]
-    verb = "has" if len(alone) == 1 else "have"
-    return f"No partner: {' and '.join(alone)} {verb} none in the {SIDES[1 - side]} table."
+    return f"{plural(len(numbers), name)} from {numbers[0]} to {numbers[-1]}"

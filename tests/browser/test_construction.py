@@ -38,7 +38,7 @@ hostile
 @pytest.fixture
 def out(notebook: Notebook) -> Any:
     """The first view, as it was at the start."""
-    notebook.run("view.selected, view.only_lost, view.threshold = None, False, 90")
+    notebook.run("view.selected, view.only_differing, view.threshold = None, False, 90")
     out = notebook.output(0)
     expect(out.get_by_text("Choose a cell")).to_be_visible()
     return out

@@ -81,9 +81,8 @@ def attacked(attack: str, folder: Path) -> Path:
     for outcome in content["field_outcomes"][:2]:
         outcome |= {"metric_id": attack, "reason": attack}
     content["warnings"].append(dict.fromkeys(("side", "path", "kind", "message"), attack))
-    content["outcomes"]["pass_by_metric"] = {attack: {"passed": 0, "failed": 1}}
     path = folder / "report.html"
-    path.write_bytes(evaluation_page(content).encode("utf-8", "backslashreplace"))
+    path.write_bytes(evaluation_page(ev, content).encode("utf-8", "backslashreplace"))
     return path
 
 
@@ -118,7 +117,7 @@ def test_hostile_text_stays_text(attack: str, tmp_path: Path, open_file: Any) ->
     assert not [name for name in page.evaluate(handlers) if name.startswith("on")]
     shown = page.inner_text("body")
     if attack.isprintable():
-        assert shown.count(attack) > 30
+        assert shown.count(attack) > 20
     else:
         assert "<b>bold</b>" in shown
         assert not re.search("[\x00\x1b\u202e\u2066\ud800]", shown)
@@ -147,13 +146,10 @@ def test_fits_the_screen(
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     wide = """[...document.querySelectorAll('main *')]
-        .filter(e => !e.closest('.scroll') && !e.closest('svg'))
+        .filter(e => !e.closest('.xb-scroll') && !e.closest('svg'))
         .filter(e => e.getBoundingClientRect().right > innerWidth + 1)
         .map(e => e.outerHTML.slice(0, 80))"""
     assert page.evaluate(wide) == []
-    scrolled = """[...document.querySelectorAll('.scroll:has(.stack)')]
-        .map(e => e.scrollWidth - e.clientWidth)"""
-    assert width > 360 or set(page.evaluate(scrolled)) == {0}
     opened.check()
 
 
@@ -192,7 +188,7 @@ def test_keyboard_reaches_everything(plain_page: Path, open_file: Any, width: in
     wanted = page.evaluate(visible)
     page.evaluate("window.reached = new Set()")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.evaluate("document.activeElement.className") == "xb-skip"
     assert page.evaluate("document.activeElement.getBoundingClientRect().top") >= 0
     for _ in range(wanted + 2):
         if page.evaluate("document.activeElement !== document.body"):
@@ -207,7 +203,7 @@ def test_keyboard_reaches_everything(plain_page: Path, open_file: Any, width: in
 
 def test_enter_opens_a_section(plain_page: Path, open_file: Any) -> None:
     page = open_file(plain_page).page
-    array = page.locator("details.array").last
+    array = page.locator("details.xb-array").last
     assert array.get_attribute("open") is None
     array.locator("summary").first.focus()
     page.keyboard.press("Enter")
@@ -229,7 +225,6 @@ def test_names_for_those_who_do_not_see(sample: Path, open_file: Any) -> None:
         .map(e => e.outerHTML.slice(0, 80))"""
     assert page.evaluate(nameless) == []
     assert page.get_by_role("heading", level=1).count() == 1
-    assert page.get_by_role("table", name="").first.get_by_role("columnheader").count() == 5
     doubled = """(ids => ids.filter((id, i) => ids.indexOf(id) !== i))(
         [...document.querySelectorAll('[id]')].map(e => e.id))"""
     assert page.evaluate(doubled) == []
@@ -255,20 +250,20 @@ def test_rows_are_filtered_sorted_and_unfolded_in_the_page_alone(
     rows = fields.locator("tbody tr")
     every, said = rows.count(), fields.get_by_role("status")
     assert said.inner_text() == f"{every} rows"
-    fields.get_by_label("Outcome").select_option("Correct")
+    fields.get_by_label("Outcome").select_option(label="✓ correct")
     assert fields.locator("details").get_attribute("open") is not None
     shown = fields.locator("tbody tr:not([hidden])")
     assert 0 < shown.count() < every
-    assert set(shown.locator(".chip").all_inner_texts()) == {"Correct"}
+    assert set(shown.locator(".xb-outcome").all_inner_texts()) == {"✓ correct"}
     fields.get_by_label("Outcome").select_option("")
     path = rows.first.locator("code").first.inner_text()
     fields.get_by_label("Filter rows").fill(path)
     assert all(path in text for text in shown.all_inner_texts())
     fields.get_by_label("Filter rows").fill("")
-    head = fields.get_by_role("button", name="Score").last
+    head = fields.get_by_role("button", name="score").last
     head.click()
     head.click()
-    scores = fields.locator("table").last.locator("td.num").all_inner_texts()
+    scores = fields.locator("table").last.locator("td.xb-num").all_inner_texts()
     assert scores == sorted(scores, reverse=True)
     page.get_by_role("button", name="Unfold all").click()
     assert page.locator("details:not([open])").count() == 0

@@ -72,7 +72,7 @@ def test_a_click_outlines_the_partner_and_shows_both(notebook: Notebook, out: An
     expect(pair.locator("mark")).to_have_text(["."])
     cell(out, "predicted", 5, 0).click()
     notebook.wait_python("view.selected", ["predicted", 5, 0])
-    expect(pair).to_contain_text("row 5 has none in the true table")
+    expect(pair).to_contain_text("no partner")
     expect(out.locator(PARTNERS)).to_have_count(0)
 
 
@@ -153,16 +153,6 @@ def test_large_tables_are_turned_page_by_page(notebook: Notebook) -> None:
     expect(cell(out, "true", 40, 31)).to_be_attached()
     notebook.run('large.selected = ["predicted", 37, 0]')
     expect(cell(out, "predicted", 37, 0)).to_have_attribute("aria-selected", "true")
-    cell(out, "predicted", 37, 0).focus()
-    notebook.page.keyboard.press("ArrowDown")  # rows 38 to 40 are lost: the next page
-    notebook.wait_python("[large.page, large.selected]", [1, ["predicted", 38, 0]])
-    expect(cell(out, "predicted", 38, 0)).to_be_focused()
-    notebook.page.keyboard.press("End")
-    expect(cell(out, "predicted", 38, 29)).to_be_focused()
-    notebook.page.keyboard.press("ArrowRight")
-    notebook.wait_python("large.selected", ["predicted", 38, 30])
-    expect(cell(out, "predicted", 38, 30)).to_be_focused()
-    expect(cell(out, "predicted", 38, 30)).to_be_in_viewport()
 
 
 def test_both_sides_scroll_together(notebook: Notebook) -> None:
@@ -189,12 +179,6 @@ def test_hostile_texts_stay_text(notebook: Notebook) -> None:
         notebook.run(f'hostile.selected = ["true", {row}, 1]')
         expect(cell(out, "true", row, 1)).to_have_attribute("aria-selected", "true")
         assert not re.search("[\x00\x07\x1b\u202e]", out.inner_text())
-    notebook.run(f'hostile.selected = ["true", {[*HOSTILE].index("long") + 1}, 1]')
-    out.get_by_role("button", name="Show all").click()
-    longest = "cells => Math.max(...[...cells].map(cell => cell.textContent.length))"
-    expect(out.get_by_text("900,000 more characters")).to_be_visible()
-    cells = out.get_by_role("region", name="Chosen cell").locator("td")
-    assert cells.evaluate_all(longest) == 100_000 + len(" …")
     assert notebook.page.evaluate("window.hacked") is None
 
 

@@ -1,6 +1,5 @@
 """Each number of a report, on documents small enough to count by hand."""
 
-import asyncio
 import json
 import os
 import pickle
@@ -9,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.compat.published_reports import read_report
@@ -70,16 +67,6 @@ def test_outcomes_by_hand(every_outcome):
     assert report.extracted_stats.missing_count == 4  # omitted, needed, k2, inner.leaf
 
 
-@pytest.mark.parametrize(
-    "gold, extracted, kind",
-    [("2024-01-02", None, "string"), (None, "2024-01-02", "string"), (None, None, "unknown")],
-)
-def test_the_type_of_a_metric_that_names_none(gold, extracted, kind):
-    schema = an_object({"x": {"type": "string", "evaluation_config": "date"}})
-    report = ReportBuilder().build(schema, {"x": gold}, {"x": extracted})
-    assert list(report.outcomes.pass_by_type) == [kind]
-
-
 def test_rows_have_the_words_of_extract_bench(every_outcome):
     report = report_on(every_outcome, judge=FailingJudge())
     rows = {(r.normalized_path, r.metric_id): r for r in report.field_outcomes}
@@ -109,15 +96,6 @@ def test_strict_counts_items_and_still_lists_their_arrays(every_outcome):
     (rows,) = report.arrays
     assert (rows.path, rows.counted, rows.matched) == ("$.rows", False, 1)
     assert [pair.failed_fields for pair in rows.matches if pair.failed_fields] == [["rows[].tags"]]
-
-
-@settings(max_examples=30)
-@given(st.lists(st.text(max_size=6), min_size=1, max_size=6, unique=True))
-def test_any_keys_give_unique_paths(keys: list[str]) -> None:
-    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
-    report = ReportBuilder().build(schema, dict.fromkeys(keys, 1), {keys[0]: 2})
-    assert len({r.path for r in report.field_outcomes}) == len(keys)
-    assert set(report.outcomes.error_breakdown.by_path_prefix.values()) == {1}
 
 
 PREFIX = {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "integer"}]}
@@ -203,18 +181,6 @@ def test_statistics_of_schema_documents_and_coverage():
 # --- judges -----------------------------------------------------------------------------------
 
 
-def test_judged_fields():
-    schema = an_object({name: {"type": "string"} for name in "abcdef"})
-    gold = dict.fromkeys("abcd", "red house") | {"e": None, "f": None}
-    extracted = {"a": "red house", "b": "Red House", "c": "blue whale", "e": "x", "f": None}
-    stats = report_on((schema, gold, extracted), top_n_lowest_fields=2).outcomes.llm_stats
-    assert (stats.judged_fields, stats.call_count, stats.cost_usd) == (3, 0, 0.0)
-    assert [low.path for low in stats.top_lowest_fields] == ["c", "a"]
-    assert sum(stats.score_distribution.values()) == 3
-    assert (stats.score_distribution["0.8-1.0"], stats.median_score) == (2, 1.0)
-    assert stats.by_model == {}
-
-
 class Models:
     """Asks two models in turn: the first fails, the second has all answers but one at hand."""
 
@@ -248,15 +214,6 @@ def test_calls_by_model(tmp_path):
     }
     page = (builder.save(report) / "report.html").read_text(encoding="utf-8")
     assert "5 calls of a language model, an unknown amount" in page
-
-
-@pytest.mark.parametrize("limit", [0, 3, 200])
-def test_reasoning_is_cut(limit):
-    documents = (an_object({"a": {"type": "string"}}), {"a": "x"}, {"a": "y"})
-    report = report_on(documents, judge=FailingJudge(), max_reasoning_length=limit)
-    whole = "TimeoutError: no answer"
-    expected = whole if limit >= len(whole) else whole[:limit] + "..."
-    assert report.field_outcomes[0].reasoning == expected
 
 
 # --- the README -------------------------------------------------------------------------------
@@ -319,19 +276,6 @@ def test_summary_of_the_readme(cv, tmp_path):
     text = (ev.save(tmp_path) / "summary.txt").read_text(encoding="utf-8")
     for block in (SUMMARY, WORK, FAILED):
         assert block in text
-    for title in ("CONFUSION MATRIX", "COVERAGE", "WHAT WENT WRONG"):
-        assert title in text
-
-
-def test_built_in_a_loop_of_ones_own_and_beside_one(cv):
-    async def cell() -> tuple[Any, Any]:
-        return await ReportBuilder().build_async(*cv), ReportBuilder().build(*cv)
-
-    awaited, built = asyncio.run(cell())
-    whole = ReportBuilder().build(*cv)
-    for report in (awaited, built):
-        assert report.field_outcomes == whole.field_outcomes
-        assert report.outcomes == whole.outcomes
 
 
 def test_a_pickled_evaluation_gives_the_same_report_and_none_changes(cv):
@@ -397,22 +341,6 @@ def test_recorded_reports_are_read_and_have_no_key_that_ours_lack(every_outcome)
     assert summary["judge_errors"].gt(0).sum() == 7
 
 
-def test_a_report_joins_with_fields(every_outcome, tmp_path):
-    builder = ReportBuilder(ReportConfig(tmp_path, "r"))
-    report = builder.build(*every_outcome)
-    frame, arrays, _ = read_report(builder.save(report))
-    counts = ["matched", "missed_gold", "spurious_pred"]
-    broken_down = [
-        row.array_breakdown for row in report.field_outcomes if row.get("array_breakdown")
-    ]
-    assert arrays[counts].to_numpy().tolist() == [[b[name] for name in counts] for b in broken_down]
-    fields = xb.evaluate(*every_outcome, profile="paper").fields.query("counted")
-    joined = fields.merge(frame, on=["path", "metric"], suffixes=("", "_report"))
-    assert len(joined) == len(fields) == len(frame)
-    assert joined.score.equals(joined.score_report)
-    assert joined.gold.tolist() == joined.gold_report.tolist()
-
-
 @pytest.mark.parametrize("text", ["[]", "{}", '{"field_outcomes": [1]}', "no JSON"])
 def test_what_is_no_report_is_refused(text, tmp_path):
     file = tmp_path / "report.json"
@@ -436,10 +364,3 @@ def test_paths_of_extract_bench(row, path, tmp_path):
     file = tmp_path / "report.json"
     file.write_text(json.dumps({**head, "field_outcomes": [whole]}), encoding="utf-8")
     assert read_report(tmp_path).fields.path.tolist() == [path]
-
-
-def test_a_folder_without_reports(tmp_path):
-    with pytest.raises(xb.InputError, match=r"holds no report; expected report\.json"):
-        read_report(tmp_path)
-    with pytest.raises(xb.InputError, match="absent"):
-        read_report(tmp_path / "absent.json")

@@ -20,14 +20,13 @@ function textOf(row, column) {
 }
 
 const numberOf = (text) => Number.parseFloat(text.replaceAll(",", ""));
-const KINDS = ".chip, .xb-outcome";
-const kindOf = (row) => (row.querySelector(KINDS)?.textContent ?? "").trim();
+const kindOf = (row) => (row.querySelector(".xb-outcome")?.textContent ?? "").trim();
 
 /** Whether all rows are as wide as the one row of heads. */
 function isList(table) {
   const columns = table.tHead?.rows.length === 1 ? table.tHead.rows[0].cells.length : 0;
   const rows = [...(table.tBodies[0]?.rows ?? [])];
-  const isGrid = table.matches(".xb-heat, .xb-grits table, .xb-grid");
+  const isGrid = table.matches(".xb-heat, .xb-grits table, .xb-grid, .xb-box table, .xb-wide table, .xb-counts");
   return !isGrid && table.tBodies.length === 1 && rows.length > 1 &&
     rows.every((row) => widthOf(row) === columns);
 }
@@ -102,6 +101,6 @@ const bySection = Map.groupBy
   : new Map(lists.map((table) => [table, [table]]));
 for (const tables of bySection.values()) {
   const rows = tables.reduce((sum, table) => sum + table.tBodies[0].rows.length, 0);
-  if (rows > 7 && !tables[0].matches(".small")) makeFilter(tables, tables[0].closest(".scroll, .xb-scroll") ?? tables[0]);
+  if (rows > 7) makeFilter(tables, tables[0].closest(".xb-scroll") ?? tables[0]);
 }
 makeUnfolder();

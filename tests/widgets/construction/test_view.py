@@ -86,12 +86,6 @@ def large(rows: int = 100) -> ConstructionView:
 # --- what is shown -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("subject", [None, {}, [], pd.DataFrame()])
-def test_anything_but_a_comparison_is_refused(subject: Any) -> None:
-    with pytest.raises(InputError, match="expected a TableComparison"):
-        ConstructionView(subject)
-
-
 def test_matched_rows_stand_on_one_line(view: ConstructionView) -> None:
     left, right = shown(view)
     assert left == ["0 → 1", "− 1", "2 → 0", "− 3", "", ""]
@@ -107,14 +101,14 @@ def test_aligned_columns_have_one_place(view: ConstructionView) -> None:
 def test_rows_that_lost_nothing_can_be_left_out(view: ConstructionView) -> None:
     gold = "name,n\na,1\nb,2\n"
     view = ConstructionView(compare(gold, "name,n\na,1\nb,3\n", keys="name"))
-    view.perform("set:only_lost", True)
+    view.perform("set:only_differing", True)
     assert shown(view)[0] == ["1 → 1"]
     assert view.rows["gold_row"].tolist() == [1]
     view.selected = ["gold", 0, "n"]
-    assert not view.only_lost
+    assert not view.only_differing
     same = ConstructionView(compare(gold, gold, keys="name"))
-    same.only_lost = True
-    assert "No row lost points" in Twin(same.to_html()).text
+    same.only_differing = True
+    assert "No row differs" in Twin(same.to_html()).text
 
 
 # --- the threshold -----------------------------------------------------------------------------
@@ -151,19 +145,12 @@ class Kind:
         raise RuntimeError(question)
 
 
-@pytest.mark.parametrize(
-    "made, why",
-    [
-        (lambda: pickle.loads(pickle.dumps(compare(GOLD, GOLD, keys="name"))), "a pickle"),  # noqa: S301
-        (lambda: compare(GOLD, GOLD, keys="name", judge=Kind()), "would ask the judge again"),
-    ],
-)
-def test_a_threshold_that_is_fixed_says_why(made: Any, why: str) -> None:
-    view = ConstructionView(made())
-    assert why in text(view.draw()["page"])
-    assert not nodes(view.draw()["page"], "input")
-    with pytest.raises(traitlets.TraitError, match="threshold is fixed"):
-        view.threshold = 50
+def test_a_threshold_that_is_fixed_says_why() -> None:
+    stored = pickle.loads(pickle.dumps(compare(GOLD, GOLD, keys="name")))  # noqa: S301
+    judged = compare(GOLD, GOLD, keys="name", judge=Kind())
+    for made, why in ((stored, "threshold is fixed"), (judged, "would ask the judge")):
+        with pytest.raises(traitlets.TraitError, match=why):
+            ConstructionView(made).threshold = 50
 
 
 # --- what is chosen ----------------------------------------------------------------------------
@@ -203,20 +190,12 @@ def test_each_kind_of_cell_says_what_it_is(
 
 
 @pytest.mark.parametrize(
-    "value, told",
-    [
-        (["glod", 0, "sales"], "no side 'glod'; did you mean 'gold'"),
-        (["gold", 0, "sale"], "no gold column 'sale'; did you mean 'sales'"),
-        (["predicted", 0, "city"], "no predicted column 'city'"),
-        (["gold", 4, "sales"], "no gold row 4; there are 4, counted from 0"),
-        (["gold", True, "sales"], "expected"),
-        (["gold", 0], "expected"),
-        ("abc", r"expected \[side, row, column\]"),
-    ],
+    "value",
+    [["glod", 0, "sales"], ["gold", 0, "sale"], ["predicted", 0, "city"], ["gold", 4, "sales"], 1],
 )
-def test_what_is_no_cell_is_refused(view: ConstructionView, value: Any, told: str) -> None:
+def test_what_is_no_cell_is_refused(view: ConstructionView, value: Any) -> None:
     view.selected = ["gold", 0, "sales"]
-    with pytest.raises(traitlets.TraitError, match=told):
+    with pytest.raises(traitlets.TraitError, match=r"no cell .*, such as \['gold', 0, 'name'\]"):
         view.selected = value
     assert view.selected == ["gold", 0, "sales"]
 
@@ -231,29 +210,19 @@ def test_chunks_that_hold_the_texts_are_shown(view: ConstructionView) -> None:
     assert titles == ["report, chunk 0", "press, chunk 0", "other, chunk 0"]
     marks = [text(node) for node in nodes(view.draw()["cell"], "mark")]
     assert marks[-3:] == ["30", "31", "31"]
-    assert "gold’s text in the documents: in 1 chunk of 1 document" in cell(view)
+    assert "gold text in the documents: in 1 chunk of 1 document" in cell(view)
     view.selected = ["gold", 1, "sales"]
-    assert "in none as it is written" in cell(view)
+    assert "in no chunk as it is written" in cell(view)
 
 
 def test_ranks_are_those_of_the_retriever(comparison: TableComparison) -> None:
-    find = Retriever(k=1)
-    view = ConstructionView(
-        comparison, documents=DOCUMENTS, retriever=find, query="Who sold 30 units in Bern?"
-    )
+    view = ConstructionView(comparison, documents=DOCUMENTS, retriever=Retriever(k=1))
     view.selected = ["gold", 2, "sales"]
     titles = [text(node) for node in nodes(view.draw()["cell"], "summary")]
-    assert titles[0] == "report, chunk 0; retrieved as 1 of 1"
-    assert titles[1] == "press, chunk 0; not among 1 retrieved"
-
-
-def test_a_value_over_two_chunks_is_told(comparison: TableComparison) -> None:
-    words = " ".join(f"w{n}" for n in range(300)) + "\n\nNorthwind\n\nTrading Group"
-    view = ConstructionView(
-        comparison, documents={"one": words}, retriever=Retriever(chunk_size=12, overlap=0)
-    )
-    view.selected = ["gold", 1, "name"]
-    assert "in one, but in no single chunk" in cell(view)
+    assert {title.split("; ")[1] for title in titles} == {
+        "retrieved as 1 of 1",
+        "not among 1 retrieved",
+    }
 
 
 def test_options_that_do_not_go_together_are_refused(comparison: TableComparison) -> None:
@@ -275,52 +244,9 @@ def test_large_tables_are_turned_page_by_page() -> None:
     left, right = shown(view)
     assert left[9:12] == ["49 → 49", "− 50", "51 → 50"]
     assert right[10] == ""
-    assert "Rows 41 to 80 of 100. Columns 31 to 35 of 35." in Twin(view.to_html()).text
+    assert "rows 41 to 80 of 100; columns 31 to 35 of 35." in Twin(view.to_html()).text
     view.selected = ["predicted", 98, "name"]
     assert (view.page, view.column_page) == (2, 0)
-
-
-@pytest.mark.parametrize(
-    "start, key, to",
-    [
-        (["gold", 39, "c3"], "ArrowDown", ["gold", 40, "c3"]),
-        (["predicted", 40, "c3"], "ArrowUp", ["predicted", 39, "c3"]),
-        (["gold", 2, "c28"], "ArrowRight", ["gold", 2, "c29"]),
-        (["gold", 0, "name"], "ArrowUp", ["gold", 0, "name"]),
-        (["gold", 39, "c3"], "Home", ["gold", 39, "c3"]),
-    ],
-)
-def test_arrow_keys_turn_the_page(start: list[Any], key: str, to: list[Any]) -> None:
-    view = large()
-    view.selected = start
-    view.perform("edge", [[*start[:2], view._chosen[1]], key])
-    assert view.selected == to
-
-
-@pytest.mark.parametrize(
-    "event, value",
-    [
-        *(("set:page", value) for value in ("1", None, [1])),
-        *(("edge", value) for value in (None, "x", [], [None, "ArrowDown"], [["gold", 0, 0], 3])),
-        *(("cell", value) for value in (None, 3, ["gold"], ["gold", -1, 0], ["gold", 0, 99])),
-        *(("cell", value) for value in (["gold", 0, -1], ["gold", 0, True], ["gold", 0, "name"])),
-        ("cell", ["predicted", 99, 0]),
-        ("set:selected", ["gold", 0, "name"]),
-    ],
-)
-def test_events_without_sense_do_nothing(event: str, value: Any) -> None:
-    view = large()
-    view.perform(event, value)
-    assert (view.page, view.column_page, view.selected) == (0, 0, None)
-
-
-def test_ten_thousand_rows_are_a_small_page() -> None:
-    gold = pd.DataFrame({"name": [f"Company {n}" for n in range(10_000)], "n": "1"})
-    view = ConstructionView(compare(gold, gold[::-1], keys="name"))
-    assert len(view.to_html()) < 100_000
-    view.selected = ["predicted", 0, "n"]
-    assert view.page == 249
-    assert shown(view)[1][-1] == "9999 → 0"
 
 
 # --- code --------------------------------------------------------------------------------------
@@ -330,8 +256,8 @@ def test_ten_thousand_rows_are_a_small_page() -> None:
     "state",
     [
         {},
-        {"only_lost": True},
-        {"threshold": 80.0, "only_lost": True},
+        {"only_differing": True},
+        {"threshold": 80.0, "only_differing": True},
         {"selected": ["gold", 2, "sales"]},
         {"selected": ["gold", 2, "name"]},
         {"threshold": 80.0, "selected": ["predicted", 0, "chief"]},
