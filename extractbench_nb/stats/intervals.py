@@ -72,7 +72,7 @@ class Drawing:
 
     def generator(self, size: int, purpose: str) -> np.random.Generator:
         """Return the generator for samples of one size."""
-        number = ("bootstrap", "flips", "weights").index(purpose)
+        number = ("bootstrap", "flips").index(purpose)
         return np.random.default_rng([self.seed, size, number])
 
 
@@ -159,23 +159,6 @@ def counts_drawn(size: int, drawing: Drawing) -> Iterator[Numbers]:
         drawn += np.arange(rows)[:, None] * size
         counts = np.bincount(drawn.ravel(), minlength=rows * size)
         yield counts.reshape(rows, size).astype(np.float64)
-
-
-def weights_drawn(size: int, drawing: Drawing, columns: int = 1) -> Iterator[Numbers]:
-    """Yield random weights of `size` documents and one more, which add up to 1, as rows.
-
-    They are uniform on the simplex: the Bayesian bootstrap (D. B. Rubin, Annals of Statistics 9,
-    1981) with one additional document, the last column. If that has the highest possible value, the
-    quantiles of the weighted mean are the upper bounds of N. Gaffke (Mathematical Methods of
-    Statistics 14, 2005); with the lowest possible value, the lower bounds. If each document is 0 or
-    1 these are the bounds of Clopper and Pearson. For other bounded values no counterexample to
-    their coverage is known, and there is no proof (E. Learned-Miller, P. S. Thomas,
-    arXiv:1905.06208, 2019). `columns` is the width of what is computed per row.
-    """
-    generator = drawing.generator(size, "weights")
-    for rows in _chunks(drawing.resamples, max(size, columns)):
-        drawn = generator.standard_exponential((rows, size + 1))
-        yield drawn / drawn.sum(axis=1, keepdims=True)
 
 
 def bca_bounds(
