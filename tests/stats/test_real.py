@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.stats.agreements import agreement
+from extractbench_nb import agreement
 
 DATASET, RUNS = "EXTRACTBENCH_DATASET", "EXTRACTBENCH_RUNS"
 pytestmark = pytest.mark.skipif(
