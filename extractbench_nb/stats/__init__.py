@@ -29,6 +29,7 @@ from extractbench_nb.stats.feedbacks import FEEDBACK_COLUMNS as FEEDBACK_COLUMNS
 from extractbench_nb.stats.feedbacks import Feedback as Feedback
 from extractbench_nb.stats.feedbacks import feedback
 from extractbench_nb.stats.feedbacks import values_text as values_text
+from extractbench_nb.stats.gates import GoldenCase as GoldenCase
 from extractbench_nb.stats.gates import Regressions as Regressions
 from extractbench_nb.stats.gates import regressions
 from extractbench_nb.stats.intervals import Drawing as Drawing
