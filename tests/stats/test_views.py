@@ -71,11 +71,11 @@ def test_html_is_escaped_and_whole() -> None:
 
 def test_markdown(scores: Any) -> None:
     found = compare_runs(scores(x=[0.5, 0.25], y=[1.0, 1.0]), measures="pass_rate")
-    assert found.to_markdown(digits=2) == (
+    assert found.to_markdown() == (
         "| group | documents | pass\\_rate |\n"
         "| --- | ---: | ---: |\n"
-        "| y | 2 | 1.00 [1.00, 1.00] |\n"
-        "| x | 2 | 0.38 [0.25, 0.50] |\n"
+        "| y | 2 | 1.000 [1.000, 1.000] |\n"
+        "| x | 2 | 0.375 [0.250, 0.500] |\n"
     )
     assert found.to_markdown("differences").splitlines()[2] == (
         "| x | y | pass\\_rate | 2 | +0.625 [n/a] | 0.500 |"
