@@ -29,7 +29,7 @@ _CELLS = 1 << 20
 _FEWEST = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawing:
     """Confidence of intervals, number of resamples and sign flips, and seed of the generators."""
 
@@ -39,8 +39,8 @@ class Drawing:
 
     def __post_init__(self) -> None:
         """Check that the values are in range."""
-        is_number = isinstance(self.confidence, float | int | np.number)
-        if not is_number or not 0 < self.confidence < 1:
+        check_share("confidence", self.confidence)
+        if self.confidence in (0, 1):
             raise InputError(f"confidence={self.confidence!r}; it lies between 0 and 1, as 0.95")
         for name, least in (("resamples", _FEWEST), ("seed", 0)):
             value = getattr(self, name)
@@ -212,14 +212,7 @@ def resampled_interval(
 
 
 def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
-    """Return Wilson's score interval (E. B. Wilson, JASA 22, 1927).
-
-    Examples
-    --------
-    >>> low, high, _ = wilson_interval(0.0, 7, Drawing(0.95, 100, 0))
-    >>> low, round(high, 3)
-    (0.0, 0.354)
-    """
+    """Return Wilson's score interval (E. B. Wilson, JASA 22, 1927)."""
     z = drawing.quantile
     middle = share + z**2 / (2 * rows)
     half = z * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
@@ -342,11 +335,9 @@ def _between(flips: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
 def holm(p_values: npt.ArrayLike) -> Numbers:
     """Adjust p-values by S. Holm's sequentially rejective procedure (Scand. J. Stat. 6, 1979)."""
     values = np.asarray(p_values, dtype=np.float64)
-    adjusted = np.full(len(values), np.nan)
-    order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]
-    factors = len(order) - np.arange(len(order))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * factors))
-    return adjusted
+    order = np.argsort(values, kind="stable")
+    adjusted = np.maximum.accumulate(values[order] * (len(values) - np.arange(len(values))))
+    return np.minimum(1.0, adjusted)[np.argsort(order)]
 
 
 def detectable_difference(differences: Numbers, drawing: Drawing) -> float | None:
