@@ -319,15 +319,12 @@ def _resampled(
 
 # --- judges -----------------------------------------------------------------------------------
 
-_JUDGES = (
-    Column("judge_a", "string", "first judge"),
-    Column("judge_b", "string", "second judge"),
-)
 JUDGE_PAIRS = FrameSpec(
     "pairs",
     "one row per pair of judges",
     (
-        *_JUDGES,
+        Column("judge_a", "string", "first judge"),
+        Column("judge_b", "string", "second judge"),
         Column("fields", "int64", "fields on which both gave a verdict", "0 and up"),
         Column("without_verdict", "int64", "fields on which one gave none, or both", "0 and up"),
         Column("identical", "int64", "fields whose two values are equal; left out", "0 and up"),
@@ -343,30 +340,8 @@ JUDGE_PAIRS = FrameSpec(
         Column("mean_abs_score_diff", "float64", "mean distance of scores", "0 to 1", True),
     ),
 )
-JUDGE_DISAGREEMENTS = FrameSpec(
-    "disagreements",
-    "one row per field that passes by one judge of a pair and fails by the other",
-    (
-        *_JUDGES,
-        Column("run", "string", "run, if rows are distinguished by it", nullable=True),
-        Column("document", "string", "document, if rows have one", nullable=True),
-        Column("path", "string", "instance path"),
-        Column("field", "string", "path without indices", nullable=True),
-        Column("metric", "string", "judged metric"),
-        Column("gold", "object", "gold's value", nullable=True),
-        Column("predicted", "object", "predicted value", nullable=True),
-        Column("score_a", "Float64", "score of the first judge", "0 to 1", True),
-        Column("score_b", "Float64", "score of the second", "0 to 1", True),
-        Column("passed_a", "boolean", "verdict of the first judge"),
-        Column("passed_b", "boolean", "verdict of the second"),
-        Column("reasoning_a", "string", "the first judge's own words", nullable=True),
-        Column("reasoning_b", "string", "the second judge's own words", nullable=True),
-    ),
-)
-
 #: Outcomes of rows that a judge was asked about; the others were decided without one.
 _ASKED = ("correct", "incorrect", "judge_error")
-_VALUES = ("gold", "predicted")
 #: Pairs that a card shows, characters of a name there and of a value in an error.
 _PAIRS, _NAME, _SHOWN = 20, 40, 60
 
@@ -384,10 +359,11 @@ class JudgeAgreement(TextCard, DescribedFrames):
     pairs : pandas.DataFrame
         One row per pair of judges; see `JudgeAgreement.columns()`.
     disagreements : pandas.DataFrame
-        One row per field that one judge of a pair passes and the other fails.
+        One row per field that one judge of a pair passes and the other fails: judge_a, judge_b,
+        keys, gold and predicted, and what both judges say.
     """
 
-    _specs = (JUDGE_PAIRS, JUDGE_DISAGREEMENTS)
+    _specs = (JUDGE_PAIRS,)
 
     judges: tuple[str, ...]
     drawing: Drawing
@@ -490,12 +466,13 @@ def judge_agreement(
     pairs, disagreements = [], []
     for a, b in combinations(sides, 2):
         try:
-            pair, differing = _compared(a, b, sides[a], sides[b], drawing)
+            pair, differing = _compared(sides[a], sides[b], drawing)
         except InputError as error:
             raise InputError(f"judges {a!r} (a) and {b!r} (b): {error}") from None
-        pairs.append(pair)
-        disagreements += differing
-    frames = JUDGE_PAIRS.from_records(pairs), JUDGE_DISAGREEMENTS.from_records(disagreements)
+        judges = {"judge_a": a, "judge_b": b}
+        pairs.append(judges | pair)
+        disagreements.append(pd.DataFrame({**judges, **differing}, index=differing.index))
+    frames = JUDGE_PAIRS.from_records(pairs), pd.concat(disagreements, ignore_index=True)
     return JudgeAgreement(tuple(sides), drawing, *frames)
 
 
@@ -504,37 +481,31 @@ def _judged_metrics() -> list[str]:
 
 
 def _compared(
-    name_a: str, name_b: str, a: pd.DataFrame, b: pd.DataFrame, drawing: Drawing
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    a: pd.DataFrame, b: pd.DataFrame, drawing: Drawing
+) -> tuple[dict[str, Any], pd.DataFrame]:
     """Compare two judges: the row of the pair, and those of its disagreements."""
-    names = []
-    if "predicted_path" in a and "predicted_path" in b:  # of items paired alike
-        names = ["predicted_path"]
-        a, b = (
-            rows.assign(predicted_path=rows["predicted_path"].fillna(rows["path"]))
-            for rows in (a, b)
-        )
-    rows_a, rows_b, keys = _joined(a, b, names)
-    unmatched = len(a) - len(rows_a), len(b) - len(rows_b)
-    identical = _identical(rows_a, rows_b, keys)
-    asked = np.ones(len(rows_a), dtype=bool)
-    sides = []
-    for rows in (rows_a, rows_b):
-        if "outcome" in rows:
-            asked &= rows["outcome"].isin(_ASKED).to_numpy(bool)
-            # a failure of the judge is not a verdict
-            failed = rows["outcome"].eq("judge_error").fillna(value=False).astype(bool)
-            rows = rows.assign(passed=rows["passed"].mask(failed))  # noqa: PLW2901
-        sides.append(rows)
-    chosen = [rows[asked & ~identical] for rows in sides]
+    names = [name for name in ("predicted_path",) if name in a and name in b]  # paired alike
+    sizes = len(a), len(b)
+    a, b, keys = _joined(
+        *(side.assign(**{n: side[n].fillna(side["path"]) for n in names}) for side in (a, b)), names
+    )
+    identical = _identical(a, b)
+    asked = np.ones(len(a), dtype=bool)
+    chosen = []
+    for side in (a, b):
+        outcome = side.get("outcome", pd.Series("correct", side.index))
+        asked &= outcome.isin(_ASKED).to_numpy(bool)
+        is_failed = outcome.eq("judge_error").to_numpy(bool)  # which is not a verdict
+        chosen.append(side.assign(passed=side["passed"].mask(is_failed)))
+    chosen = [side[asked & ~identical] for side in chosen]
+    unmatched = sizes[0] - len(a), sizes[1] - len(b)
     found = _agreement_of(chosen[0], chosen[1], keys, unmatched, drawing)
     distance = math.nan
-    if all("score" in rows for rows in chosen):
-        scores = [rows["score"].astype("Float64").reset_index(drop=True) for rows in chosen]
+    if all("score" in side for side in chosen):
+        scores = [side["score"].astype("Float64").reset_index(drop=True) for side in chosen]
         distance = (scores[0] - scores[1]).abs().astype(np.float64).mean()
-    judges = {"judge_a": name_a, "judge_b": name_b}
     ends = ("", "_low", "_high")
-    pair = judges | {
+    pair = {
         "fields": found.rows,
         "without_verdict": found.unjudged,
         "identical": int((asked & identical).sum()),
@@ -545,32 +516,28 @@ def _compared(
         "b_only": found.table.loc["fail", "pass"],
         "mean_abs_score_diff": distance,
     }
-    differing = found.disagreements.rename(columns={f"{name}_a": name for name in _VALUES})
-    return pair, [
-        {str(k): None if v is pd.NA else v for k, v in row.items()} | judges
-        for row in differing.to_dict("records")
-    ]
+    same = {"gold_a": "gold", "predicted_a": "predicted"}
+    others = ["metric_b", "gold_b", "predicted_b"]
+    return pair, found.disagreements.rename(columns=same).drop(columns=others, errors="ignore")
 
 
-def _identical(a: pd.DataFrame, b: pd.DataFrame, keys: list[str]) -> npt.NDArray[np.bool_]:
+def _identical(a: pd.DataFrame, b: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Mark the rows whose gold and predicted value are the same; refuse other questions."""
     texts = []
-    for name in _VALUES:
+    for name in ("gold", "predicted"):
         sides = [
-            np.array([canonical(None if v is pd.NA else v) for v in rows[name]], dtype=object)
-            for rows in (a, b)
-            if name in rows
+            np.array([canonical(None if v is pd.NA else v) for v in side[name]], dtype=object)
+            for side in (a, b)
+            if name in side
         ]
         if not sides:
             return np.zeros(len(a), dtype=bool)
         texts.append(sides[0])
-        others = np.flatnonzero(sides[0] != sides[-1])
-        if len(others):
-            rows = [frame.iloc[others[0]] for frame in (a, b)]
-            ids = [f"{key} {rows[0][key]!r}" for key in ("run", "document") if key in keys]
-            first, second = (_short(row[name]) for row in rows)
+        if len(others := np.flatnonzero(sides[0] != sides[-1])):
+            row, other = (side.iloc[others[0]] for side in (a, b))
+            ids = (f"{key} {row[key]!r}" for key in ("run", "document", "path") if key in row)
             raise InputError(
-                f"{', '.join([*ids, str(rows[0]['path'])])}: {name} is {first} in a and {second} "
+                f"{', '.join(ids)}: {name} is {_short(row[name])} in a and {_short(other[name])} "
                 "in b; judges are compared on the same outputs and schema"
             )
     return np.asarray(texts[0] == texts[1], dtype=bool)

@@ -41,7 +41,7 @@ __tracebackhide__ = True  # pytest shows the test that failed
 
 #: Verdicts on all documents, on a field, and on a document; the last two with the worst first.
 VERDICTS = ("pass", "fail", "inconclusive")
-CHANGES = ("regressed", "unknown", "other_failure", "lower", "higher", "improved")
+CHANGES = ("regressed", "unknown", "lower", "higher", "improved")
 DOCUMENT_VERDICTS = (
     "regressed",
     "only_baseline",
@@ -54,17 +54,11 @@ DOCUMENT_VERDICTS = (
 SAME = 1e-9
 _SIDES, _TIMES = ("baseline", "candidate"), ("was", "is")
 
-_IDS = (
-    Column("document", "string", "document id"),
-    Column("domain", "string", "domain of the document, if known", nullable=True),
-    Column("schema", "string", "schema id, or the schema's title or hash", nullable=True),
-)
-
 REGRESSION_COLUMNS = FrameSpec(
     "fields",
     "one row per field and metric that differs; the worst first",
     (
-        *_IDS,
+        Column("document", "string", "document id"),
         Column("path", "string", "instance path with gold's index"),
         Column("field", "string", "path with the indices taken out"),
         Column("metric", "string", "metric id", nullable=True),
@@ -85,7 +79,7 @@ DOCUMENT_COLUMNS = FrameSpec(
     "by_document",
     "one row per document of either side, the largest drop first",
     (
-        *_IDS,
+        Column("document", "string", "document id"),
         Column("verdict", "string", "by its score", ", ".join(DOCUMENT_VERDICTS)),
         Column("valid_was", "boolean", "whether the baseline's output is JSON", nullable=True),
         Column("valid_is", "boolean", "whether the candidate's output is JSON", nullable=True),
@@ -333,7 +327,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     joined = _joined(*rows, common)
     _refuse_other_gold(joined)
     _refuse_other_inputs(sources, (was, is_), common)
-    fields = _changed_fields(joined, is_)
+    fields = _changed_fields(joined)
     documents = _changed_documents(was, is_, rows, fields)
     kept = documents.loc[documents["difference"].notna(), "document"].tolist()
     if not kept:
@@ -454,8 +448,7 @@ def _outputs(outputs: pd.DataFrame, run: str, measure: str) -> pd.DataFrame:
         twice = chosen.index[chosen.index.duplicated()][0]
         raise InputError(f"run {run!r} has document {twice!r} twice; tell runs apart by `run`")
     valid = chosen.get("valid", chosen.get("readable", True))
-    labels = {name: chosen.get(name) for name in ("domain", "schema")}
-    chosen = chosen.assign(valid=valid, **labels)
+    chosen = chosen.assign(valid=valid, schema=chosen.get("schema"))
     score = chosen[measure].astype("Float64").where(chosen["valid"].to_numpy(dtype=bool), 0.0)
     return chosen.assign(score=score)
 
@@ -569,7 +562,7 @@ def _refuse_other_gold(joined: pd.DataFrame) -> None:
 # --- changes ----------------------------------------------------------------------------------
 
 
-def _changed_fields(joined: pd.DataFrame, outputs: pd.DataFrame) -> pd.DataFrame:
+def _changed_fields(joined: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that differ, with their verdicts.
 
     A counted row that only one side has is invented: it fails.
@@ -581,7 +574,6 @@ def _changed_fields(joined: pd.DataFrame, outputs: pd.DataFrame) -> pd.DataFrame
     both = joined["side"].eq("both").to_numpy()
     counted = (joined["counted_was"].eq(True) | joined["counted_is"].eq(True)).to_numpy()
     judged, alone = both & known[0] & known[1], ~both & counted
-    other = [joined[f"{why}_was"].ne(joined[f"{why}_is"]) for why in ("outcome", "reason")]
     scores = [joined[f"score_{time}"].astype("Float64") for time in _TIMES]
     rise = (scores[1] - scores[0]).to_numpy(np.float64, na_value=0.0)
     cases = {
@@ -590,16 +582,11 @@ def _changed_fields(joined: pd.DataFrame, outputs: pd.DataFrame) -> pd.DataFrame
         "improved": (judged & fails[0] & passes[1]) | (alone & fails[0]),
         "lower": judged & (rise < -SAME),
         "higher": judged & (rise > SAME),
-        "other_failure": judged
-        & fails[0]
-        & fails[1]
-        & (other[0] | other[1]).fillna(value=True).to_numpy(bool),
     }
     is_missing = joined["side"].eq("left_only")  # in the candidate
     changes = joined.rename(
         columns={"predicted_was": "was", "predicted_is": "is", "reason_is": "reason"}
     ).assign(
-        **{name: joined["document"].map(outputs[name]) for name in ("domain", "schema")},
         **{n: joined[f"{n}_is"].mask(is_missing, joined[f"{n}_was"]) for n in ("field", "gold")},
         counted=counted,
         verdict=np.select(list(cases.values()), list(cases), default=""),
@@ -638,7 +625,6 @@ def _changed_documents(
     counts = fields[fields["counted"]].groupby("verdict")["document"].value_counts()
     found = pd.DataFrame(
         {
-            **{name: was[name].where(has[0], is_[name]) for name in ("domain", "schema")},
             **{n: [counts.get((n, d), 0) for d in names] for n in ("regressed", "improved")},
             "document": names,
             "verdict": verdict,

@@ -241,9 +241,12 @@ def test_what_is_refused(evaluations: Any, options: Any, message: str) -> None:
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"predicted": {**PREDICTED, "c": "other"}}, r"\$\.c: predicted is '3 y' in a and 'other'"),
-        ({"gold": {**GOLD, "b": "zwei"}}, r"\$\.b: gold is 'two' in a and 'zwei' in b"),
-        ({"predicted": {**PREDICTED, "b": None}}, r"\$\.b: predicted is '2 x' in a"),
+        (
+            {"predicted": {**PREDICTED, "c": "other"}},
+            r"path '\$\.c': predicted is '3 y'",
+        ),
+        ({"gold": {**GOLD, "b": "zwei"}}, r"path '\$\.b': gold is 'two' in a and 'zwei' in b"),
+        ({"predicted": {**PREDICTED, "b": None}}, r"path '\$\.b': predicted is '2 x' in a"),
         ({"predicted": {**PREDICTED, "b": 2}}, "predicted is '2 x' in a and 2 in b"),
     ],
 )
@@ -257,7 +260,7 @@ def test_the_run_and_document_are_named() -> None:
         side([True] * 4, 2, predicted=["a", "b", "c", d], gold="x", run=["r", "r", "s", "s"])
         for d in "de"
     ]
-    message = r"run 's', document 'd1', \$\.f3: predicted is 'd' in a and 'e' in b"
+    message = r"run 's', document 'd1', path '\$\.f3': predicted is 'd' in a and 'e' in b"
     with pytest.raises(xb.InputError, match=message):
         judge_agreement(dict(zip("ab", frames, strict=True)))
 
