@@ -105,14 +105,7 @@ class Agreement(TextCard):
         return "\n  ".join(lines)
 
 
-def agreement(
-    a: object,
-    b: object,
-    *,
-    confidence: float = 0.95,
-    resamples: int = 9999,
-    seed: int = 0,
-) -> Agreement:
+def agreement(a: object, b: object, *, confidence: float = 0.95) -> Agreement:
     """Compare the verdicts of two judges, two metrics or two runs row by row.
 
     Rows are joined on path and metric, and on run and document if both sides have them. `run` is
@@ -127,10 +120,6 @@ def agreement(
         Results with `fields`, as in `breakdown`.
     confidence : float, optional
         Of the intervals, between 0 and 1.
-    resamples : int, optional
-        Bootstrap resamples, 100 and up.
-    seed : int, optional
-        The same seed gives the same intervals.
 
     Returns
     -------
@@ -159,7 +148,7 @@ def agreement(
       path predicted_a predicted_b
     0  $.b           2           0
     """
-    drawing = Drawing(confidence, resamples, seed)
+    drawing = Drawing(confidence)
     refuse_two_profiles([a, b])
     frames = gather(a, "fields"), gather(b, "fields")
     *joined, keys = _joined(*frames, other_metric=True)
@@ -394,8 +383,6 @@ def judge_agreement(
     *,
     metrics: Iterable[str] | None = None,
     confidence: float = 0.95,
-    resamples: int = 9999,
-    seed: int = 0,
 ) -> JudgeAgreement:
     """Compare the verdicts of several judges on the same fields.
 
@@ -412,8 +399,8 @@ def judge_agreement(
     metrics : iterable of str, optional
         Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones,
         without ``array_llm``, whose verdict follows from the alignment of its items.
-    confidence, resamples, seed : optional
-        As in `agreement`.
+    confidence : float, optional
+        Of the intervals, between 0 and 1.
 
     Returns
     -------
@@ -443,7 +430,7 @@ def judge_agreement(
     >>> found.disagreements["path"].tolist()
     ['$.b']
     """
-    drawing = Drawing(confidence, resamples, seed)
+    drawing = Drawing(confidence)
     source: object = evaluations
     if not isinstance(source, Mapping) or len(source) < 2:  # noqa: PLR2004 - a comparison takes two
         raise InputError(
@@ -622,13 +609,7 @@ class SelfConsistency(TextCard, DescribedFrames):
         return "\n".join(lines)
 
 
-def self_consistency(
-    evaluations: object,
-    *,
-    confidence: float = 0.95,
-    resamples: int = 9999,
-    seed: int = 0,
-) -> SelfConsistency:
+def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfConsistency:
     """Measure the agreement of repeated answers to the same question.
 
     Parameters
@@ -636,8 +617,8 @@ def self_consistency(
     evaluations : Evaluation, results of a batch, pandas.DataFrame, mapping or list
         Results with ``judge_calls`` of a judge that makes several calls per question:
         ``LLMJudge(n=5)``, or an `Ensemble` of models.
-    confidence, resamples, seed : optional
-        As in `agreement`.
+    confidence : float, optional
+        Of the intervals, between 0 and 1.
 
     Returns
     -------
@@ -665,7 +646,7 @@ def self_consistency(
     >>> round(found.agreement, 3)
     0.667
     """
-    drawing = Drawing(confidence, resamples, seed)
+    drawing = Drawing(confidence)
     calls = gather(evaluations, "judge_calls")
     refuse_missing(calls, _CALL_COLUMNS, "judge_calls")
     calls = calls[calls["metric"].isin(_judged_metrics()) | calls["score"].notna()]

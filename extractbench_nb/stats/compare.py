@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -82,8 +81,6 @@ DIFFERENCE_COLUMNS = FrameSpec("differences", "one row per pair and measure", _D
 
 #: Rows that a card and a text show.
 _SHOWN = 20
-#: What Markdown would take for markup.
-_MARKED = re.compile(r"([\\`*_{}\[\]<>|#~&!])")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -116,15 +113,6 @@ class Comparison(DescribedFrames):
     drawing: Drawing
     scores: pd.DataFrame
     differences: pd.DataFrame
-
-    def to_markdown(self, table: str = "scores") -> str:
-        """Write one frame, ``scores`` or ``differences``, as a Markdown table with intervals."""
-        texts, names = self._texts(table)
-        texts = texts.rename(columns=_markdown)
-        texts.iloc[:, :names] = texts.iloc[:, :names].map(_markdown)
-        rule = ["---"] * names + ["---:"] * (texts.shape[1] - names)
-        lines = [list(texts.columns), rule, *texts.to_numpy().tolist()]
-        return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
     def to_latex(self, table: str = "scores") -> str:
         """Write one frame, ``scores`` or ``differences``, as a ``tabular`` with booktabs' rules."""
@@ -216,12 +204,6 @@ class Comparison(DescribedFrames):
             f"mean [{self.drawing.percent} interval]"
         )
 
-
-def _markdown(text: str) -> str:
-    return _MARKED.sub(r"\\\1", text)
-
-
-# --- the comparison ---------------------------------------------------------------------------
 
 #: Scores of a document, at most 1; an invalid one has 0, whatever the row says.
 _UNIT_SCORES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged")
@@ -374,22 +356,15 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
 
     Notes
     -----
-    Intervals of means are BCa bootstrap intervals [1]_ with quantiles that are expanded for few
-    documents [2]_. ``p_value`` is that of the paired sign-flip test, and the interval of a
-    difference is that test inverted [3]_: it excludes 0 if and only if ``p_value`` is at most 1 -
-    confidence. ``p_holm`` and ``significant`` are corrected by Holm's method over the pairs of a
-    measure; intervals are not corrected, so one may exclude 0 where ``significant`` is False. With
-    five documents or fewer no sign-flip test can fall below 0.05, and differences have no interval
-    at a confidence of 0.95. ``detectable`` is the true difference that this number of documents,
-    with this spread, shows with a probability of 80 % [4]_ before any correction.
-
-    References
-    ----------
-    .. [1] B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), section 14.3.
-    .. [2] T. C. Hesterberg, What teachers should know about the bootstrap, The American
-       Statistician 69 (2015), section 5.3.
-    .. [3] J. A. Hartigan, Using subsample values as typical values, JASA 64 (1969).
-    .. [4] H. S. Bloom, Minimum detectable effects, Evaluation Review 19 (1995).
+    Intervals of means are BCa bootstrap intervals (B. Efron, R. J. Tibshirani, An Introduction to
+    the Bootstrap, 1993, section 14.3) with quantiles that are expanded for few documents (T. C.
+    Hesterberg, The American Statistician 69, 2015). ``p_value`` is that of the paired sign-flip
+    test, and the interval of a difference is that test inverted (J. A. Hartigan, JASA 64, 1969): it
+    excludes 0 if and only if ``p_value`` is at most 1 - confidence. ``p_holm`` and ``significant``
+    are corrected by Holm's method over the pairs of a measure; intervals are not corrected. With
+    five documents or fewer there is no p-value below 0.05, and no interval of a difference.
+    ``detectable`` is the true difference that is found with a probability of 80 % before any
+    correction (H. S. Bloom, Evaluation Review 19, 1995).
 
     Examples
     --------

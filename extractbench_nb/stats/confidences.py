@@ -261,7 +261,7 @@ def calibration(
             path = stated["path"].iloc[0]
             hint = f"path {path!r}: {nearest(path, set(rows['path']))}"
         raise InputError(f"confidences: none belongs to a value of fields; {hint}")
-    drawing, right = Drawing(confidence, 100, 0), ~values["wrong"].to_numpy(bool)
+    drawing, right = Drawing(confidence), ~values["wrong"].to_numpy(bool)
     share = values["confidence"].to_numpy(np.float64)
     numbers = pd.factorize(np.floor((rankdata(share) - 0.5) / len(share) * bins), sort=True)[0]
     masks = [*(numbers == at for at in range(numbers.max() + 1)), np.ones(len(right), bool)]

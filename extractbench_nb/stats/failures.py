@@ -83,11 +83,9 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     Returns
     -------
     pandas.DataFrame
-        Counts. One row per failure that occurs, in the order of `FAILURES`, and a last row
-        ``total``; one column per value of `by`, or per combination that occurs (a MultiIndex), in
-        order of first occurrence, and a last column ``total``. Valid outputs are not counted; a
-        group without failures has zeros. Attempts without a value of `by` have a column of their
-        own.
+        Counts: one row per failure that occurs, in the order of `FAILURES`; one column per value of
+        `by`, or per combination that occurs (a MultiIndex), in order of first occurrence; and a
+        last row and column ``total``. Valid outputs are not counted.
 
     Raises
     ------
@@ -161,9 +159,8 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     Notes
     -----
     The position is that of `parse_output`: the first trailing comma, or where Python's parser stops
-    on malformed JSON. A text that was cut off breaks at its own end: ``truncated_json`` is in the
-    last part however much is missing, and whatever white space or fence follows. Failed calls,
-    empty responses and schema violations have no position.
+    on malformed JSON. ``truncated_json`` breaks in the last part. Failed calls, empty responses and
+    schema violations have no position.
 
     Examples
     --------
@@ -352,7 +349,7 @@ def validity_by_length(
     1    2          7        28
     """
     _check_bins(bins)
-    drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
+    drawing = Drawing(confidence)
     attempts = as_pandas(attempts)
     refuse_missing(attempts, ("document", "valid"), "attempts")
     groups = group_attempts(attempts, by)

@@ -34,8 +34,8 @@ class Drawing:
     """Confidence of intervals, number of resamples and sign flips, and seed of the generators."""
 
     confidence: float
-    resamples: int
-    seed: int
+    resamples: int = 9999
+    seed: int = 0
 
     def __post_init__(self) -> None:
         """Check that the values are in range."""

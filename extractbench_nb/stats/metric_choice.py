@@ -173,8 +173,6 @@ def choose_metric(
     *,
     judge: str | Judge = "offline",
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> MetricChoice:
     """Choose the metric and threshold that agree best with verdicts on pairs, per field.
 
@@ -186,8 +184,8 @@ def choose_metric(
         `fields` without ``expected``, the rows that a judge decided are used.
     judge : str or Judge, optional
         Of judged metrics.
-    confidence, resamples, seed : optional
-        As in `agreement`; the seed also decides the folds.
+    confidence : float, optional
+        Of the intervals, between 0 and 1.
 
     Returns
     -------
@@ -222,7 +220,7 @@ def choose_metric(
     >>> found.choices["config"].tolist()
     [{'metric_id': 'string_case_insensitive'}]
     """
-    drawing = Drawing(confidence, resamples, seed)
+    drawing = Drawing(confidence, 2000)
     rows, left_out = _labelled(labels)
     choices: list[dict[str, Any]] = []
     scores: list[dict[str, Any]] = []

@@ -24,7 +24,7 @@ from tests.stats.verdicts import noisy, side
 @pytest.mark.parametrize("size", [2, 9, 200])
 def test_kappa_is_that_of_scikit_learn(size: int, share: float) -> None:
     a, b = noisy(size, share, size)
-    found = agreement(side(a), side(b), resamples=100)
+    found = agreement(side(a), side(b))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # both sides constant
         expected = cohen_kappa_score(a, b)
@@ -37,9 +37,9 @@ def test_kappa_is_that_of_scikit_learn(size: int, share: float) -> None:
 
 @pytest.mark.parametrize("documents", [12, 60])
 def test_intervals_over_documents_are_those_of_scipy(documents: int) -> None:
-    options: dict[str, Any] = {"confidence": 0.9, "resamples": 1500, "seed": 3}
+    options: dict[str, Any] = {"confidence": 0.9, "resamples": 9999, "seed": 0}
     a, b = noisy(documents * 10, 0.2)
-    found = agreement(side(a, documents), side(b, documents), **options)
+    found = agreement(side(a, documents), side(b, documents), confidence=0.9)
     counts = np.zeros((documents, 4))
     np.add.at(counts, (np.arange(len(a)) % documents, 2 * a + b), 1)
 
@@ -60,7 +60,7 @@ def test_intervals_over_documents_are_those_of_scipy(documents: int) -> None:
             statistic,
             paired=True,
             vectorized=True,
-            n_resamples=1500,
+            n_resamples=9999,
             confidence_level=expanded(0.9, documents),
             rng=Drawing(**options).generator(documents, "bootstrap"),
         ).confidence_interval
@@ -96,7 +96,7 @@ def test_interval_over_rows_is_near_that_of_scipy() -> None:
     ],
 )
 def test_degenerate_tables(a: Any, b: Any, kappa: float, text: str) -> None:
-    found = agreement(side(a), side(b), resamples=100)
+    found = agreement(side(a), side(b))
     assert found.kappa == pytest.approx(kappa, nan_ok=True)
     assert text in repr(found)
     assert "<div" in found._repr_html_()
@@ -107,7 +107,7 @@ def test_degenerate_tables(a: Any, b: Any, kappa: float, text: str) -> None:
 def test_no_bca_where_resamples_have_no_kappa() -> None:
     a, b = [True] * 10 + [False] * 2, [True] * 11 + [False]
     for documents in (0, 12):
-        found = agreement(side(a, documents), side(b, documents), resamples=1000)
+        found = agreement(side(a, documents), side(b, documents))
         assert found.kappa_method.startswith("percentile, 1")
         assert found.kappa_low < found.kappa < found.kappa_high
 
@@ -144,7 +144,7 @@ TWO_RUNS = pd.concat([side([True, False], run="x"), side([True, True], run="y")]
 
 
 def test_runs_join_where_both_have_several() -> None:
-    found = agreement(TWO_RUNS, TWO_RUNS[TWO_RUNS["run"] == "y"], resamples=100)
+    found = agreement(TWO_RUNS, TWO_RUNS[TWO_RUNS["run"] == "y"])
     assert (found.rows, found.unmatched) == (2, (2, 0))
 
 
@@ -162,7 +162,7 @@ def test_runs_join_where_both_have_several() -> None:
         (TWO_RUNS, side([True, True]), {}, "a has 2 runs and b has no column 'run'"),
         (side([True, True]), TWO_RUNS, {}, "add it to a, or pass a single run of b"),
         (side([True]), side([True]).assign(passed="yes"), {}, "passed of b: expected True"),
-        (side([True]), side([True]), {"resamples": 5}, "resamples=5"),
+        (side([True]), side([True]), {"confidence": 5}, "confidence=5"),
         (None, side([True]), {}, "NoneType has no frame 'fields'"),
     ],
 )

@@ -19,8 +19,6 @@ from extractbench_nb.stats import JudgeAgreement, judge_agreement, self_consiste
 from tests.stats.verdicts import noisy
 from tests.stats.verdicts import side as verdicts_of
 
-FEW = {"resamples": 100}
-
 
 def side(verdicts: Any, documents: int = 0, **columns: Any) -> pd.DataFrame:
     """Rows of recorded verdicts on a judged metric."""
@@ -89,7 +87,7 @@ def said(judge: Any, gold: Any = GOLD, predicted: Any = PREDICTED) -> xb.core.Ev
 def test_numbers_are_those_of_agreement(documents: int) -> None:
     a, b = noisy(200, 0.2)
     frames = {"a": side(a, documents), "b": side(b, documents)}
-    row, both = only(judge_agreement(frames, **FEW)), agreement(*frames.values(), **FEW)
+    row, both = only(judge_agreement(frames)), agreement(*frames.values())
     for end in ("", "_low", "_high"):
         assert row[f"agree{end}"] == getattr(both, f"raw{end}")
         assert row[f"kappa{end}"] == getattr(both, f"kappa{end}")
@@ -100,10 +98,10 @@ def test_numbers_are_those_of_agreement(documents: int) -> None:
 def test_scores_are_compared_where_both_have_them() -> None:
     a = side([True, True, None, False], score=pd.array([1.0, 0.8, None, 0.2], dtype="Float64"))
     b = side([True, False, True, False], score=pd.array([0.9, 0.3, 1.0, 0.0], dtype="Float64"))
-    row = only(judge_agreement({"a": a, "b": b}, **FEW))
+    row = only(judge_agreement({"a": a, "b": b}))
     assert row["mean_abs_score_diff"] == pytest.approx((0.1 + 0.5 + 0.2) / 3)
     assert (row["fields"], row["without_verdict"]) == (3, 1)
-    unknown = only(judge_agreement({"a": a, "b": b.drop(columns="score")}, **FEW))
+    unknown = only(judge_agreement({"a": a, "b": b.drop(columns="score")}))
     assert math.isnan(unknown["mean_abs_score_diff"])
 
 
@@ -111,8 +109,8 @@ def test_scores_are_compared_where_both_have_them() -> None:
 @given(st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 2), min_size=1, max_size=30))
 def test_sides_may_be_swapped(verdicts: list[tuple[Any, Any]]) -> None:
     a, b = (side(list(v)) for v in zip(*verdicts, strict=True))
-    one = only(judge_agreement({"a": a, "b": b}, **FEW))
-    other = only(judge_agreement({"b": b, "a": a}, **FEW))
+    one = only(judge_agreement({"a": a, "b": b}))
+    other = only(judge_agreement({"b": b, "a": a}))
     same = ["fields", "without_verdict", "agree", "agree_low", "agree_high", "kappa"]
     pd.testing.assert_series_equal(one[same], other[same], check_names=False)
     assert (one["a_only"], one["b_only"]) == (other["b_only"], other["a_only"])
@@ -125,7 +123,7 @@ def test_sides_may_be_swapped(verdicts: list[tuple[Any, Any]]) -> None:
 
 
 def test_only_what_judges_decide_is_compared() -> None:
-    found = judge_agreement({"lax": said(Marked()), "x": said(Marked("x"))}, **FEW)
+    found = judge_agreement({"lax": said(Marked()), "x": said(Marked("x"))})
     row = only(found)
     # a is the same on both sides, d an invention, count a number: no judge is asked
     assert (row["fields"], row["identical"], row["unmatched"]) == (3, 1, 0)
@@ -138,7 +136,7 @@ def test_only_what_judges_decide_is_compared() -> None:
 
 
 def test_a_judge_that_fails_gives_no_verdict() -> None:
-    row = only(judge_agreement({"a": said(Marked()), "b": said(Marked(broken="x"))}, **FEW))
+    row = only(judge_agreement({"a": said(Marked()), "b": said(Marked(broken="x"))}))
     assert (row["fields"], row["without_verdict"]) == (2, 1)
 
 
@@ -151,9 +149,9 @@ def test_items_that_were_paired_differently_are_unmatched() -> None:
 
     a = xb.evaluate(SCHEMA, gold, predicted, alignment=lambda g, p, n: [(0, 0), (1, 1)])
     b = xb.evaluate(SCHEMA, gold, predicted, alignment=turned)
-    row = only(judge_agreement({"a": a, "b": b}, **FEW))
+    row = only(judge_agreement({"a": a, "b": b}))
     assert (row["fields"], row["unmatched"]) == (2, 4)
-    assert only(judge_agreement({"a": b, "b": b}, **FEW))["fields"] == 4
+    assert only(judge_agreement({"a": b, "b": b}))["fields"] == 4
 
 
 def test_metrics_may_be_chosen() -> None:
@@ -161,10 +159,10 @@ def test_metrics_may_be_chosen() -> None:
         "a": side([True, True], metric=["string_semantic", "array_llm"]),
         "b": side([True, False], metric=["string_semantic", "array_llm"]),
     }
-    assert only(judge_agreement(frames, **FEW))["fields"] == 1
-    chosen = judge_agreement(frames, metrics=["string_semantic", "array_llm"], **FEW)
+    assert only(judge_agreement(frames))["fields"] == 1
+    chosen = judge_agreement(frames, metrics=["string_semantic", "array_llm"])
     assert only(chosen)["agree"] == 0.5
-    assert only(judge_agreement(frames, metrics="array_llm", **FEW))["agree"] == 0.0
+    assert only(judge_agreement(frames, metrics="array_llm"))["agree"] == 0.0
 
 
 def test_batches_and_mappings_of_runs() -> None:
@@ -180,7 +178,7 @@ def test_batches_and_mappings_of_runs() -> None:
     )
     judges = {"lax": Marked(), "x": Marked("x")}
     batches = {n: xb.evaluate_runs(runs, judge=j, progress=False) for n, j in judges.items()}
-    found = judge_agreement(batches, **FEW)
+    found = judge_agreement(batches)
     assert (only(found)["fields"], only(found)["agree"]) == (4, 0.25)
     outputs = found.disagreements[["run", "document"]].values.tolist()
     assert outputs == [["r", "d"], ["s", "d"], ["s", "e"]]
@@ -190,7 +188,7 @@ def test_batches_and_mappings_of_runs() -> None:
 
 
 def test_three_judges_are_three_pairs() -> None:
-    found = judge_agreement({name: said(Marked(name)) for name in "xyz"}, **FEW)
+    found = judge_agreement({name: said(Marked(name)) for name in "xyz"})
     assert found.judges == ("x", "y", "z")
     pairs = found.pairs[["judge_a", "judge_b"]].values.tolist()
     assert pairs == [["x", "y"], ["x", "z"], ["y", "z"]]
