@@ -58,11 +58,11 @@ class Agreement(TextCard):
     kappa : float
         Cohen's kappa, -1 to 1; NaN if all verdicts of both sides are the same.
     kappa_low, kappa_high : float or None
-        Ends of its bootstrap interval; None if it is not defined.
+        Ends of its bootstrap interval over documents; None for one document, or if not defined.
     kappa_method : str
-        Method of that interval: ``BCa``, ``percentile`` or ``undefined``.
-    unit, units : str and int
-        What is resampled: ``documents`` if there are several, else ``rows``; and how many.
+        Method of that interval: ``BCa``, ``percentile``, ``one document`` or ``undefined``.
+    documents : int
+        Number of documents of these rows.
     table : pandas.DataFrame
         Counts of rows, with the verdicts of `a` as index and those of `b` as columns.
     disagreements : pandas.DataFrame
@@ -79,8 +79,7 @@ class Agreement(TextCard):
     kappa_low: float | None
     kappa_high: float | None
     kappa_method: str
-    unit: str
-    units: int
+    documents: int
     table: pd.DataFrame
     disagreements: pd.DataFrame
 
@@ -94,8 +93,8 @@ class Agreement(TextCard):
             lines.append(f"Cohen's kappa is undefined: both sides say {verdict!r} in every row")
         else:
             value = with_range(self.kappa, self.kappa_low, self.kappa_high)
-            units = plural(self.units, self.unit.removesuffix("s"))
-            lines.append(f"Cohen's kappa {value} ({self.kappa_method}, {units} resampled)")
+            documents = f", {self.documents} documents resampled" * (self.documents > 1)
+            lines.append(f"Cohen's kappa {value} ({self.kappa_method}{documents})")
         for name, counts in self.table.iterrows():
             lines.append(f"a {name}: {', '.join(f'b {to} {n}' for to, n in counts.items())}")
         if self.unjudged:
@@ -125,8 +124,8 @@ def agreement(a: object, b: object, *, confidence: float = 0.95) -> Agreement:
     -------
     Agreement
         `raw` agreement and Cohen's `kappa` with their intervals, the `table` of counts, the
-        `disagreements`, and counts of rows that could not be compared. Documents are resampled if
-        there are several, since rows of one document are not independent; otherwise rows.
+        `disagreements`, and counts of rows that could not be compared. Documents are resampled,
+        since rows of one document are not independent.
 
     Raises
     ------
@@ -224,7 +223,6 @@ def _agreement_of(
     np.add.at(counts, (numbers, *codes), 1)
     total = counts.sum(axis=0).astype(np.int64)
     rows = int(total.sum())
-    by_document = len(documents) > 1
 
     differ = np.flatnonzero(judged)[codes[0] != codes[1]]
     of_a, of_b = (side.iloc[differ].reset_index(drop=True) for side in (a, b))
@@ -243,8 +241,7 @@ def _agreement_of(
         *share_interval(counts, drawing)[:2],
         float(kappas(total)),
         *_kappa_interval(counts, drawing),
-        "documents" if by_document else "rows",
-        len(documents) if by_document else rows,
+        len(documents),
         pd.DataFrame(total, index=index, columns=heads),
         pd.DataFrame(columns),
     )
@@ -282,28 +279,21 @@ def _kappa_interval(per_document: Numbers, drawing: Drawing) -> Interval:
     total = per_document.sum(axis=0)
     if any(np.count_nonzero(total.sum(axis=axis)) <= 1 for axis in (0, 1)):
         return Interval(None, None, "undefined")
+    if len(per_document) == 1:
+        return Interval(None, None, "one document")
     return _resampled(kappas, per_document, drawing)
 
 
 def _resampled(
     statistic: Callable[[Numbers], Numbers], per_document: Numbers, drawing: Drawing
 ) -> Interval:
-    """Resample documents, or the rows of a single one; equal rows are drawn as one count."""
-    documents, size = len(per_document), per_document.shape[-1]
-    total = per_document.sum(axis=0)
-    value, rows = float(statistic(total)), int(total.sum())
-    if documents > 1:
-        flat = per_document.reshape(documents, size * size)
-        drawn = np.vstack([counts @ flat for counts in counts_drawn(documents, drawing)])
-        left_out, times = statistic(total - per_document), np.ones(documents)
-    else:
-        flat = total.ravel()
-        generator = drawing.generator(rows, "bootstrap")
-        drawn = generator.multinomial(rows, flat / rows, drawing.resamples).astype(np.float64)
-        one_less = total - np.eye(flat.size).reshape(-1, size, size)
-        left_out, times = statistic(one_less[flat > 0]), flat[flat > 0]
-    resampled = statistic(drawn.reshape(-1, size, size))
-    return resampled_interval(value, resampled, left_out, times, drawing)
+    """Resample documents; `per_document` has a table of counts for each."""
+    total, documents = per_document.sum(axis=0), len(per_document)
+    flat = per_document.reshape(documents, -1)
+    drawn = np.vstack([counts @ flat for counts in counts_drawn(documents, drawing)])
+    resampled = statistic(drawn.reshape(-1, *total.shape))
+    left_out = statistic(total - per_document)
+    return resampled_interval(float(statistic(total)), resampled, left_out, drawing)
 
 
 # --- judges -----------------------------------------------------------------------------------

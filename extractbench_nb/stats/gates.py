@@ -318,15 +318,13 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     for source in sources:
         if measure not in (known := list(source.scores["measure"].unique())):
             raise InputError(f"measure={measure!r}; {nearest(measure, known)}")
-    _refuse_other_settings(sources)
     was, is_ = (_outputs(*one, measure) for one in zip(outputs, runs, strict=True))
     common = sorted(set(was.index) & set(is_.index))
     if not common:
         raise InputError("baseline and evs have no document in common")
     rows = [_rows(source, run) for source, run in zip(sources, runs, strict=True)]
     joined = _joined(*rows, common)
-    _refuse_other_gold(joined)
-    _refuse_other_inputs(sources, (was, is_), common)
+    _refuse_other_inputs(sources, (was, is_), common, joined)
     fields = _changed_fields(joined)
     documents = _changed_documents(was, is_, rows, fields)
     kept = documents.loc[documents["difference"].notna(), "document"].tolist()
@@ -345,7 +343,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     difference = comparison.differences.iloc[0]
     verdict = decide(difference, max_drop, complete=not lost)
     reason = _reason(difference, verdict, max_drop, comparison.drawing.percent, lost)
-    notes = tuple(_notes(documents, sources, len(kept)))
+    notes = tuple(_notes(documents, len(kept)))
     return Regressions(verdict, reason, measure, runs, comparison, notes, fields, documents)
 
 
@@ -386,7 +384,7 @@ def _reason(row: pd.Series, verdict: str, max_drop: float, percent: str, lost: i
 _FEWEST, _NAMED = 6, 5
 
 
-def _notes(documents: pd.DataFrame, sources: list[ScoredResult], kept: int) -> Iterable[str]:
+def _notes(documents: pd.DataFrame, kept: int) -> Iterable[str]:
     def first(names: list[str]) -> str:
         more = ", …" if len(names) > _NAMED else ""
         return ", ".join(one_line(name, 40) for name in names[:_NAMED]) + more
@@ -407,9 +405,6 @@ def _notes(documents: pd.DataFrame, sources: list[ScoredResult], kept: int) -> I
             f"{plural(kept, 'document')}: with fewer than {_FEWEST} no test can show a drop at a "
             "confidence of 0.95"
         )
-    versions = [_meta(source).get("extractbench_nb") for source in sources]
-    if versions[0] != versions[1]:
-        yield f"evaluated with extractbench_nb {versions[0]} and {versions[1]}"
 
 
 # --- what is compared -------------------------------------------------------------------------
@@ -479,62 +474,42 @@ def _joined(was: pd.DataFrame, is_: pd.DataFrame, common: list[str]) -> pd.DataF
     return joined.sort_values(["document", "at_is", "at_was"], kind="stable", ignore_index=True)
 
 
-def _meta(source: Any) -> dict[str, Any]:
-    return dict(getattr(source, "meta", {}))
+def _refuse_other_inputs(
+    sources: list[ScoredResult],
+    sides: Iterable[pd.DataFrame],
+    common: list[str],
+    joined: pd.DataFrame,
+) -> None:
+    """Raise `InputError` that names the first other setting, gold, accepted value or schema."""
 
+    def refuse(what: str) -> None:
+        raise InputError(f"the baseline was evaluated with {what}; evaluate one of them again")
 
-def _settings(source: ScoredResult) -> dict[str, Any]:
-    """Return what the verdicts of a result depend on."""
-    meta = _meta(source)
-    plain = {name: meta[name] for name in ("profile", "judge", "variant") if name in meta}
-    return dict(meta.get("settings", plain))
-
-
-def _refuse_other_settings(sources: list[ScoredResult]) -> None:
-    """Raise `InputError` that names the first setting in which the two differ."""
-    was, is_ = map(_settings, sources)
-    codes = [settings.pop("metrics", None) or {} for settings in (was, is_)]
-    for name in sorted(set(codes[0]) & set(codes[1])):
+    settings, accepted, schemas = [], [], []
+    for source, side in zip(sources, sides, strict=True):
+        meta = dict(getattr(source, "meta", {}))
+        plain = {name: meta[name] for name in ("profile", "judge", "variant") if name in meta}
+        settings.append(dict(meta.get("settings", plain)))
+        accepted.append(settings[-1].pop("accepted", None) or {})
+        digests = meta.get("schemas", {})
+        schemas.append([set(digests.get(label, ())) for label in side.loc[common, "schema"]])
+    was, is_ = settings
+    codes = was.pop("metrics", None) or {}, is_.pop("metrics", None) or {}
+    for name in sorted({*codes[0]} & {*codes[1]}):
         if codes[0][name] != codes[1][name]:
-            raise InputError(
-                f"metric {name!r} of the baseline has other code than that of the candidate; "
-                "evaluate the baseline again"
-            )
-    names = {*was, *is_} - {"accepted"}  # compared for the common documents
-    for name in sorted(names, key=lambda name: (name.endswith("_options"), name)):
+            refuse(f"other code of the metric {name!r}")
+    for name in sorted({*was, *is_}, key=lambda name: (name.endswith("_options"), name)):
         if was.get(name) != is_.get(name):
             what = name.removesuffix("_options")
             what, old, new = first_difference(what, was.get(name), is_.get(name))
-            raise InputError(
-                f"the baseline was evaluated with {what} {cut(repr(old), 80)}, the candidate with "
-                f"{cut(repr(new), 80)}; evaluate one of them again"
-            )
-
-
-def _refuse_other_inputs(
-    sources: list[ScoredResult], sides: Iterable[pd.DataFrame], common: list[str]
-) -> None:
-    """Raise `InputError` that names a document with other alternatives or another schema."""
-    accepted = [_settings(source).get("accepted", {}) for source in sources]
-    digests = [
-        [
-            set(_meta(source).get("schemas", {}).get(label, ()))
-            for label in side.loc[common, "schema"]
-        ]
-        for source, side in zip(sources, sides, strict=True)
-    ]
-    for document, was, is_ in zip(common, *digests, strict=True):
-        other = ""
+            refuse(f"{what} {cut(repr(old), 80)}, the candidate with {cut(repr(new), 80)}")
+    _refuse_other_gold(joined)
+    for document, of_was, of_is in zip(common, *schemas, strict=True):
         if accepted[0].get(document) != accepted[1].get(document):
-            other = "other accepted alternatives"
+            refuse(f"other accepted alternatives for document {document!r}")
         # a label may stand for several schemas, and one side for fewer documents
-        if was and is_ and not (was <= is_ or is_ <= was):
-            other = "another schema"
-        if other:
-            raise InputError(
-                f"document {document!r}: the baseline was evaluated with {other}; evaluate one of "
-                "them again"
-            )
+        if of_was and of_is and not (of_was <= of_is or of_is <= of_was):
+            refuse(f"another schema for document {document!r}")
 
 
 def _refuse_other_gold(joined: pd.DataFrame) -> None:

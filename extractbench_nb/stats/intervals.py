@@ -190,21 +190,21 @@ def bca_bounds(
 
 
 def resampled_interval(
-    value: float, resampled: Numbers, left_out: Numbers, times: Numbers, drawing: Drawing
+    value: float, resampled: Numbers, left_out: Numbers, drawing: Drawing
 ) -> Interval:
     """Return the interval of a statistic from its resamples, NaN where it is not defined.
 
-    `left_out` has its values without one unit each, which stands for `times` equal units: the
-    acceleration is a sixth of the skewness of this jackknife.
+    `left_out` has its values without one document each: the acceleration is a sixth of the skewness
+    of this jackknife.
     """
     defined = resampled[~np.isnan(resampled)]
     undefined = 1 - len(defined) / len(resampled)
-    deviations = np.average(left_out, weights=times) - left_out
-    spread = float((times * deviations**2).sum())
+    deviations = left_out.mean() - left_out
+    spread = float((deviations**2).sum())
     curve = np.array([np.nan])
     if spread > 0 and not undefined:
-        curve[0] = (times * deviations**3).sum() / (6 * spread**1.5)
-    bounds, bca = bca_bounds(defined[:, None], np.array([value]), curve, drawing, int(times.sum()))
+        curve[0] = (deviations**3).sum() / (6 * spread**1.5)
+    bounds, bca = bca_bounds(defined[:, None], np.array([value]), curve, drawing, len(left_out))
     method = "BCa" if bca[0] else "percentile"
     method += f", {undefined:.1%} of resamples undefined" if undefined else ""
     low, high = map(float, bounds[0])

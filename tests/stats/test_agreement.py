@@ -65,23 +65,7 @@ def test_intervals_over_documents_are_those_of_scipy(documents: int) -> None:
             rng=Drawing(**options).generator(documents, "bootstrap"),
         ).confidence_interval
         assert ends == pytest.approx(tuple(expected), abs=1e-9)
-    assert (found.kappa_method, found.unit, found.units) == ("BCa", "documents", documents)
-
-
-def test_interval_over_rows_is_near_that_of_scipy() -> None:
-    """Both draw 9,999 resamples of 150 rows, in different ways."""
-    a, b = noisy(150, 0.15)
-    found = agreement(side(a), side(b))
-    expected = stats.bootstrap(
-        (a, b),
-        lambda x, y: kappas(np.histogram2d(x, y, bins=2)[0]).item(),
-        paired=True,
-        vectorized=False,
-        n_resamples=4000,
-        rng=1,
-    ).confidence_interval
-    assert (found.unit, found.units) == ("rows", 150)
-    assert [found.kappa_low, found.kappa_high] == pytest.approx(list(expected), abs=0.015)
+    assert (found.kappa_method, found.documents) == ("BCa", documents)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +74,7 @@ def test_interval_over_rows_is_near_that_of_scipy() -> None:
         ([True] * 3, [True] * 3, math.nan, "undefined: both sides say 'pass' in every row"),
         ([False] * 3, [False] * 3, math.nan, "undefined: both sides say 'fail' in every row"),
         ([True] * 3, [False] * 3, 0.0, "Cohen's kappa 0.000 [n/a] (undefined"),
-        ([True, False], [False, True], -1.0, "Cohen's kappa -1.000 [-1.000"),
+        ([True, False], [False, True], -1.0, "Cohen's kappa -1.000 [n/a] (one document"),
         ([None, True], [True, None], math.nan, "undefined: no row has a verdict on both sides"),
         ([True], [True], math.nan, "1.000 of 1 row"),
     ],
@@ -106,10 +90,9 @@ def test_degenerate_tables(a: Any, b: Any, kappa: float, text: str) -> None:
 
 def test_no_bca_where_resamples_have_no_kappa() -> None:
     a, b = [True] * 10 + [False] * 2, [True] * 11 + [False]
-    for documents in (0, 12):
-        found = agreement(side(a, documents), side(b, documents))
-        assert found.kappa_method.startswith("percentile, 1")
-        assert found.kappa_low < found.kappa < found.kappa_high
+    found = agreement(side(a, 12), side(b, 12))
+    assert found.kappa_method.startswith("percentile, 1")
+    assert found.kappa_low < found.kappa < found.kappa_high
 
 
 def test_order_of_rows_and_other_index_leave_no_trace() -> None:
