@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from extractbench_nb.core import Profile, read_predicted
+from extractbench_nb.core import read_predicted
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
-from extractbench_nb.core.text import Judge
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.intervals import Drawing, wilson_interval
@@ -34,15 +33,7 @@ _IDS = ["run", "document", "path"]
 _INSIDE = r"\[\+?\d+\]"  # of an array
 
 
-def run_agreement(
-    runs: Any,
-    *,
-    dataset: Documents | None = None,
-    judge: str | Judge = "offline",
-    profile: str | Profile = "strict",
-    n_jobs: int = 1,
-    progress: bool = False,
-) -> pd.DataFrame:
+def run_agreement(runs: Any, *, dataset: Documents | None = None, **options: Any) -> pd.DataFrame:
     """Use the agreement between runs as confidence, without gold.
 
     Each output is evaluated against the output of every other run on the same document, as if it
@@ -55,8 +46,8 @@ def run_agreement(
         that has runs. Gold is not used.
     dataset : Dataset, optional
         Where schemas come from if they are not a column.
-    judge, profile, n_jobs, progress : optional
-        See `evaluate_runs`. A judge that calls a model is asked about every pair of runs.
+    **options : object
+        Of `evaluate_runs`: judge, profile, n_jobs, ... A judge is asked about every pair of runs.
 
     Returns
     -------
@@ -83,21 +74,13 @@ def run_agreement(
     >>> run_agreement(runs)[["run", "path", "confidence"]].values.tolist()
     [['1', '$.a', 0.5], ['2', '$.a', 0.5], ['3', '$.a', 0.0]]
     """
-    votes = votes_between_runs(runs, dataset, judge, profile, n_jobs=n_jobs, progress=progress)
+    votes = votes_between_runs(runs, dataset, **options)
     values = votes.groupby(_IDS, sort=False).agg(right=("right", "sum"), others=("others", "first"))
     values["confidence"] = values["right"] / values["others"]
     return CONFIDENCE_COLUMNS.from_records(values.reset_index())
 
 
-def votes_between_runs(
-    runs: Any,
-    dataset: Documents | None = None,
-    judge: str | Judge = "offline",
-    profile: str | Profile = "strict",
-    *,
-    n_jobs: int = 1,
-    progress: bool = False,
-) -> pd.DataFrame:
+def votes_between_runs(runs: Any, dataset: Documents | None = None, **options: Any) -> pd.DataFrame:
     """Evaluate each output against those of the other runs, as `run_agreement` describes.
 
     Returns
@@ -139,8 +122,8 @@ def votes_between_runs(
             "runs: no document has outputs of two runs, of which one is JSON; the agreement "
             "between runs needs two or more"
         )
-    options: dict[str, Any] = {"judge": judge, "profile": profile, "n_jobs": n_jobs}
-    evs = evaluate_runs(pd.DataFrame(pairs), dataset=dataset, progress=progress, **options)
+    options = {"progress": False} | options
+    evs = evaluate_runs(pd.DataFrame(pairs), dataset=dataset, **options)
     rows = counted_nodes(evs.fields)
     inside = rows["path"].str.contains(_INSIDE)
     rows = rows[~(inside & rows["gold_state"].eq("missing"))]  # values of the other run alone
