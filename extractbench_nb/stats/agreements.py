@@ -150,9 +150,9 @@ def agreement(a: object, b: object, *, confidence: float = 0.95) -> Agreement:
     drawing = Drawing(confidence)
     refuse_two_profiles([a, b])
     frames = gather(a, "fields"), gather(b, "fields")
-    *joined, keys = _joined(*frames, other_metric=True)
-    unmatched = len(frames[0]) - len(joined[0]), len(frames[1]) - len(joined[1])
-    return _agreement_of(joined[0], joined[1], keys, unmatched, drawing)
+    rows_a, rows_b, keys = _joined(*frames, other_metric=True)
+    unmatched = len(frames[0]) - len(rows_a), len(frames[1]) - len(rows_b)
+    return _agreement_of(rows_a, rows_b, keys, unmatched, drawing)
 
 
 def _joined(
@@ -233,14 +233,18 @@ def _agreement_of(
         sides = zip(_SIDES, (of_a, of_b), strict=True)
         columns |= {f"{name}_{side}": frame[name] for side, frame in sides if name in frame}
     index, heads = (pd.Index(["pass", "fail"], name=side, dtype=TEXT) for side in _SIDES)
+    share, kappa = share_interval(counts, drawing), _kappa_interval(counts, drawing)
     return Agreement(
         unmatched,
         int((~judged).sum()),
         rows,
         float(np.trace(total)) / rows if rows else math.nan,
-        *share_interval(counts, drawing)[:2],
+        share.low,
+        share.high,
         float(kappas(total)),
-        *_kappa_interval(counts, drawing),
+        kappa.low,
+        kappa.high,
+        kappa.method,
         len(documents),
         pd.DataFrame(total, index=index, columns=heads),
         pd.DataFrame(columns),
@@ -377,8 +381,9 @@ def judge_agreement(
     """Compare the verdicts of several judges on the same fields.
 
     Only rows that a judge decides are compared: those of judged metrics in which gold and
-    prediction both have a value, and not the same one. Rows are joined on path and metric, and on
-    run and document as in `agreement`.
+    prediction both have a value, and not the same one. Rows are joined as in `agreement`. If a
+    judge takes part in the alignment of an array, its items may be paired differently; such rows do
+    not answer the same question, and are counted in ``unmatched``.
 
     Parameters
     ----------
@@ -403,11 +408,6 @@ def judge_agreement(
     InputError
         There are fewer than two judges, or two profiles, a column is missing, two judges have no
         row in common, or the values of a path differ between two.
-
-    Notes
-    -----
-    If a judge takes part in the alignment of an array, its items may be paired differently. Such
-    rows do not answer the same question; they are counted in ``unmatched``.
 
     Examples
     --------
@@ -463,9 +463,8 @@ def _compared(
     """Compare two judges: the row of the pair, and those of its disagreements."""
     names = [name for name in ("predicted_path",) if name in a and name in b]  # paired alike
     sizes = len(a), len(b)
-    a, b, keys = _joined(
-        *(side.assign(**{n: side[n].fillna(side["path"]) for n in names}) for side in (a, b)), names
-    )
+    a, b = (side.assign(**{n: side[n].fillna(side["path"]) for n in names}) for side in (a, b))
+    a, b, keys = _joined(a, b, names)
     identical = _identical(a, b)
     asked = np.ones(len(a), dtype=bool)
     chosen = []
@@ -544,6 +543,7 @@ CONSISTENCY_COLUMNS = FrameSpec(
         Column("highest", "Float64", "highest score", "0 to 1", True),
         Column("passes", "int64", "answers that pass by the field's threshold", "0 to answered"),
         Column("agreement", "Float64", "share of the majority; missing: one answer", "", True),
+        Column("unanimous", "boolean", "whether all pass or all fail", nullable=True),
     ),
 )
 _CALL_KEYS = ["run", "document", "path", "field", "metric"]
@@ -602,6 +602,8 @@ class SelfConsistency(TextCard, DescribedFrames):
 def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfConsistency:
     """Measure the agreement of repeated answers to the same question.
 
+    A judge may make the same mistake each time; `judge_agreement` compares different judges.
+
     Parameters
     ----------
     evaluations : Evaluation, results of a batch, pandas.DataFrame, mapping or list
@@ -621,10 +623,6 @@ def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfCo
     ------
     InputError
         There are no model calls, no field has two calls, or a column is missing.
-
-    Notes
-    -----
-    A judge may make the same mistake each time; `judge_agreement` compares different judges.
 
     Examples
     --------
@@ -667,7 +665,7 @@ def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfCo
     fails = repeated["answered"] - repeated["passes"]
     share = fails.where(fails > repeated["passes"], repeated["passes"]) / repeated["answered"]
     share = share.astype("Float64").where(repeated["answered"] > 1)
-    repeated = repeated.assign(agreement=share)
+    repeated = repeated.assign(agreement=share, unanimous=share == 1)
     fields = CONSISTENCY_COLUMNS.from_records(repeated.reindex(columns=CONSISTENCY_COLUMNS.names))
     known = fields[fields["agreement"].notna()]
     shares = known["agreement"].astype(float)

@@ -28,13 +28,16 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
             raise InputError(f"an empty {kind} holds no results")
         refuse_two_profiles(source)
         is_list = not isinstance(source, Mapping)
+        items: Iterable[tuple[Any, Any]] = (
+            source.items() if isinstance(source, Mapping) else enumerate(source)
+        )
         if not (levels or is_list):
             raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
         frames = []
-        for key, value in enumerate(source) if is_list else source.items():
+        for key, value in items:
             frame = gather(value, part, levels if is_list else levels[1:])
             level = "document" if is_list else levels[0]
-            several = frame[level].unique() if level in frame.columns else []
+            several: list[Any] = [*frame[level].unique()] if level in frame.columns else []
             if not is_list and len(several) > 1:
                 raise InputError(
                     f"{key!r} has {len(several)} {level}s ({', '.join(map(repr, several[:4]))}); "

@@ -37,7 +37,8 @@ def run_agreement(runs: Any, *, dataset: Documents | None = None, **options: Any
     """Use the agreement between runs as confidence, without gold.
 
     Each output is evaluated against the output of every other run on the same document, as if it
-    were gold. The confidence of a value is the share of the other runs that pass there.
+    were gold: n (n - 1) evaluations for n runs. The confidence of a value is the share of the other
+    runs that pass there. Runs of one model share its mistakes.
 
     Parameters
     ----------
@@ -59,11 +60,6 @@ def run_agreement(runs: Any, *, dataset: Documents | None = None, **options: Any
     ------
     InputError
         A column is missing, or no document has outputs of two runs.
-
-    Notes
-    -----
-    For n runs of a document there are n (n - 1) evaluations. Runs of one model share its mistakes:
-    a wrong value on which all runs agree has confidence 1.
 
     Examples
     --------

@@ -62,7 +62,9 @@ def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
 
 def _failure_numbers(attempts: pd.DataFrame) -> Counts:
     refuse_missing(attempts, ("failure",), "attempts")
-    codes = pd.Index(FAILURES, dtype=object).get_indexer(attempts["failure"].astype(object))
+    codes = pd.Index(FAILURES, dtype=object).get_indexer(
+        pd.Index(attempts["failure"], dtype=object)
+    )
     if len(unknown := attempts.loc[codes < 0, "failure"]):
         word = unknown.iloc[0]
         raise InputError(f"attempts: unknown failure {word!r}; {nearest(word, FAILURES)}")
@@ -136,6 +138,10 @@ POSITION_COLUMNS = FrameSpec(
 def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame:
     """Count the positions in the text at which failed outputs break.
 
+    The position is that of `parse_output`: the first trailing comma, or where Python's parser stops
+    on malformed JSON. ``truncated_json`` breaks in the last part. Failed calls, empty responses and
+    schema violations have no position.
+
     Parameters
     ----------
     attempts : pandas.DataFrame
@@ -155,12 +161,6 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     InputError
         `bins` is not a whole number of 1 or more, a column is missing, or a position is outside
         its text.
-
-    Notes
-    -----
-    The position is that of `parse_output`: the first trailing comma, or where Python's parser stops
-    on malformed JSON. ``truncated_json`` breaks in the last part. Failed calls, empty responses and
-    schema violations have no position.
 
     Examples
     --------
@@ -325,18 +325,14 @@ def validity_by_length(
     -------
     pandas.DataFrame
         One row per group and bin, from the shortest to the longest: the columns of `by` and those
-        of `LENGTH_COLUMNS`. Attempts of unknown length are in a last row whose ``bin`` is NA.
+        of `LENGTH_COLUMNS`. Attempts of unknown length are in a last row whose ``bin`` is NA. The
+        sample size of intervals is the number of documents: outputs of several runs on one document
+        are not independent.
 
     Raises
     ------
     InputError
         A name or a document is unknown, a number is out of range, or a column is missing.
-
-    Notes
-    -----
-    The intervals are Wilson's, with the number of documents as the sample size: outputs of several
-    runs on one document are not independent. Documents of one schema share much more than their
-    length, so that a bin may represent a schema.
 
     Examples
     --------

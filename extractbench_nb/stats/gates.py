@@ -221,8 +221,8 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
     types = {type(value) for value in values if value is not None}
     write = canonical if len(types - {float}) > 1 else value_text  # quotes tell types apart
     for value in values:
-        text = plural(len(value), "item") if isinstance(value, list) else None
-        cells.append("" if value is None else text or write(value))
+        items = plural(len(value), "item") if isinstance(value, list) else ""
+        cells.append("" if value is None else items or write(value))
     return cells
 
 
@@ -323,7 +323,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     if not common:
         raise InputError("baseline and evs have no document in common")
     rows = [_rows(source, run) for source, run in zip(sources, runs, strict=True)]
-    joined = _joined(*rows, common)
+    joined = _joined(rows[0], rows[1], common)
     _refuse_other_inputs(sources, (was, is_), common, joined)
     fields = _changed_fields(joined)
     documents = _changed_documents(was, is_, rows, fields)
@@ -337,7 +337,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
         name: side.loc[kept].assign(**{measure: side["score"]}).reset_index()
         for name, side in zip(_SIDES, (was, is_), strict=True)
     }
-    drawing = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    drawing: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     comparison = compare_runs(tables, measures=measure, baseline="baseline", **drawing)
     lost = int((documents["verdict"] == "only_baseline").sum())
     difference = comparison.differences.iloc[0]
@@ -719,7 +719,7 @@ class GoldenCase:
         if accepted:
             about["accepted"] = content_digest([[one.path, one.value] for one in accepted])
         fields = ev.fields
-        rows: list[_Row] = [
+        rows: list[Any] = [
             row | {"score": None if pd.isna(row["score"]) else row["score"]}
             for row in fields.loc[fields["counted"], _KEPT].to_dict("records")
         ]

@@ -425,7 +425,7 @@ def mismatch_kinds(fields: pd.DataFrame) -> list[str | None]:
             and isinstance(predicted, _SCALARS)
         ):
             steps, values = _steps(path), values_of(document)
-            around = values.get(_field(steps), {}), values.get(steps[:-1], ())
-            kind = _kind(gold, predicted, _origin(predicted, *around))
+            origin = _origin(predicted, values.get(_field(steps), {}), values.get(steps[:-1], ()))
+            kind = _kind(gold, predicted, origin)
         kinds.append(kind)
     return kinds
