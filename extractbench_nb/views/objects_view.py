@@ -141,8 +141,6 @@ class ObjectsView(View):
         name: str = "found",
     ) -> None:
         if isinstance(subject, TableImage):
-            if subject.labels != STRUCTURE_LABELS:
-                raise InputError(f"image {subject.id!r} is of a page; expected one of a table")
             image = subject.image if image is None else image
             subject = from_objects(subject.objects, subject.words)
         if not isinstance(subject, ResolvedTable):
@@ -161,8 +159,7 @@ class ObjectsView(View):
         """Return what part of the plane is drawn, and the picture there: white without an image."""
         objects = self._board.detected.values()
         if image is None:
-            words = self._given.given[1]
-            read = detected_words([] if words is None else words, "words")
+            read = detected_words(self._given.given[1], "words")
             return _on_white([one.box for one in objects], read)
         picture = read_image(image)
         width, height = picture.size

@@ -23,8 +23,7 @@ from extractbench_nb.tables import (
     ResolvedTable,
     Table,
     TableImage,
-    TableImages,
-    TableScores,
+    TableResult,
 )
 from extractbench_nb.views.static import notebook_libraries
 
@@ -141,7 +140,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
         from extractbench_nb.views.tables_view import TableView
 
         return TableView(subject)
-    others: Any = Table | Canonical | TableScores | TableImages | pd.DataFrame | list | tuple
+    others: Any = Table | Canonical | TableResult | pd.DataFrame | list | tuple
     if isinstance(as_pandas(subject), others):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.tables.detection import DETECTION_COLUMNS
+from extractbench_nb.tables.objects import DETECTION_COLUMNS
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
 MEASURES = ["AP", "AP50", "AP75", "AR"]
@@ -153,7 +153,7 @@ def test_what_is_less_certain_lowers_nothing(pairs: list[tuple[list[Any], list[A
         (
             [[ROW]],
             [[ROW, thing(0, 0, 0, 9)]],
-            r"predicted, image 0, object 1: bbox \[0, 0, 0, 9\] has no area",
+            r"predicted, image 0, object 1: bbox is \[0, 0, 0, 9\]; expected x0 < x1",
         ),
         ([[thing(0, float("nan"), 1, 1)]], [[]], "true, image 0, object 0: bbox is .*nan"),
     ],

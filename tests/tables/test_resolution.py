@@ -20,15 +20,14 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.tables.canonical import canonicalize
 from extractbench_nb.tables.cells import Cell, Table, header_rows, table_of_cells
 from extractbench_nb.tables.grid_similarity import grits
-from extractbench_nb.tables.keep_curves import made_up_tables
 from extractbench_nb.tables.objects import to_objects
 from extractbench_nb.tables.resolution import (
     CHANGE_COLUMNS,
     STEPS,
     ResolvedTable,
     from_objects,
-    raw_grid,
 )
+from notebooks.made_up_tables import made_up_tables
 from tests.tables.detections import known, random_objects, words_of
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")
@@ -136,7 +135,7 @@ def test_recorded_raw_grids() -> None:
         if isinstance(expected, dict) or UNDECIDED & {*case["noise"]}:  # it divides by zero
             continue
         lines = [one for one in case["objects"] if one["label"] in GROUPS.values()]
-        grid = raw_grid(lines, threshold=0)
+        grid = from_objects(lines, threshold=0).raw
         often = Counter(tuple(box) for row in expected for box in row)
         single = [n for n, cell in enumerate(grid.cells) if often[box_of(expected, cell)] == 1]
         wanted = [box_of(expected, grid.cells[n]) for n in single]
@@ -333,7 +332,7 @@ def test_what_cannot_be_used_is_in_the_changes() -> None:
     assert drawn(found) == "abc def ghi 9"
     read = found.changes[found.changes["step"] == "read"]
     assert read["object"].tolist() == [0, 1, 2, pd.NA]
-    assert read["reason"].str.contains("did you mean 'table row'|reversed|1.5|word 0").all()
+    assert read["reason"].str.contains("did you mean 'table row'|x0 < x1|1.5|word 0").all()
     assert {*found.changes["step"]} <= {*STEPS}
     assert found.changes.columns.tolist() == CHANGE_COLUMNS.names
 
@@ -371,11 +370,11 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
 
 def test_raw_grids_go_into_rawloc() -> None:
     moved = [line | {"bbox": [x + 3 for x in line["bbox"]]} for line in LINES]
-    scores = grits(from_objects(LINES).table, raw_grid(moved), "rawloc").scores
+    scores = grits(from_objects(LINES).table, from_objects(moved).raw, "rawloc").scores
     score = scores.loc["rawloc", "fscore"]
     assert score == pytest.approx(27 * 17 / (2 * 600 - 27 * 17))
     spanning = item("spanning cell", 2, 1, 58, 19)
-    assert raw_grid([*LINES, spanning]).cells[0].box == (2, 1, 58, 19)
+    assert from_objects([*LINES, spanning]).raw.cells[0].box == (2, 1, 58, 19)
 
 
 def check_round_trip(table: Table) -> None:
