@@ -488,18 +488,7 @@ CHANGE_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Canonical:
-    """A table in canonical form; made by `canonicalize`.
-
-    Attributes
-    ----------
-    table : Table
-        The canonical table, with its cells in reading order; the table as given if nothing was
-        changed.
-    changes : pandas.DataFrame
-        One row per change, in the order of the steps: step, rows, columns, before, after.
-    given : Table
-        The table as it was read.
-    """
+    """A table in canonical form, its changes in the order of the steps, and the table as given."""
 
     table: Table
     changes: pd.DataFrame

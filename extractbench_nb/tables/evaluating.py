@@ -471,15 +471,7 @@ def _column_names(table: Table) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class TableImage:
-    """An annotated image of a table, or of a page; its files are read on access.
-
-    Attributes
-    ----------
-    id, split : str
-        Name of the files without suffix, and folder of the annotation.
-    folder : pathlib.Path
-        The folder of the dataset.
-    """
+    """An annotated image of a table, or of a page; its files are read on access."""
 
     id: str
     split: str

@@ -39,15 +39,11 @@ class GriTS:
     scores : pandas.DataFrame
         One row per metric: fscore, precision, recall and upper_bound, 0 to 1.
     rows, columns : pandas.DataFrame
-        One row per metric and pair of aligned lines: metric, true, predicted (line numbers),
-        similarity.
+        One row per metric and pair of aligned lines: metric, true, predicted, similarity.
     true, predicted : Table
         The compared tables.
-    variant : str
-        The variant of the metric, one of `GRITS_VARIANTS`.
     similarities : dict of str to ndarray
-        By metric, the similarities of the entries at the aligned positions, of shape (aligned rows,
-        aligned columns).
+        By metric, of the entries at the aligned positions: (aligned rows, aligned columns).
     """
 
     scores: pd.DataFrame
@@ -76,16 +72,12 @@ class PageGriTS:
     Attributes
     ----------
     scores : pandas.DataFrame
-        One row per metric: fscore, precision, recall and upper_bound over all positions, 0 to 1.
+        One row per metric, over all positions: fscore, precision, recall and upper_bound, 0 to 1.
     pairs : pandas.DataFrame
         One row per metric and pair of tables, or table without a partner: metric, true, predicted
         (indices), similarity, fscore.
-    true, predicted : tuple of Table
-        The tables; predicted ones that cannot be read are empty.
-    variant : str
-        The variant of the metric.
     unreadable : dict of int to str
-        By index of a predicted table, why it could not be read.
+        By index of a predicted table, why it could not be read; it counts as empty.
     """
 
     scores: pd.DataFrame

@@ -82,10 +82,8 @@ class ResolvedTable:
     confidence : float
         Fit of the words into cells, 0 to 1: the mean of the smallest and the average share of a
         word that one cell holds; 0 without words.
-    threshold : float
-        The least score.
-    given : tuple
-        The arguments objects and words of `from_objects`.
+    threshold, given
+        The least score, and the arguments objects and words of `from_objects`.
     """
 
     table: Table

@@ -65,7 +65,7 @@ DOORS = {
         "an audit": "xb.gold.audit(ds)",
     },
     "tables": {
-        "a picture": "xb.tables.load_images(folder)['x'].image",
+        "a picture": "xb.tables.read_image(folder / 'x.png')",
     },
 }
 SCRIPT = """

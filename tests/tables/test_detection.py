@@ -129,16 +129,6 @@ def test_order_and_size_change_nothing(pairs: list[tuple[list[Any], list[Any]]])
         assert perfect.loc["all", MEASURES].tolist() == pytest.approx([1] * 4)
 
 
-@given(images())
-def test_what_is_less_certain_lowers_nothing(pairs: list[tuple[list[Any], list[Any]]]) -> None:
-    """A further object below all others is matched last: it can only find something."""
-    before = scores(*zip(*pairs, strict=True))
-    more = [(true, [*predicted, thing(3, 3, 9, 9, score=0)]) for true, predicted in pairs]
-    after = scores(*zip(*more, strict=True))
-    if before.loc["all", "objects"]:
-        assert (after.loc["all", MEASURES] >= before.loc["all", MEASURES] - 1e-12).all()
-
-
 @pytest.mark.parametrize(
     "true, predicted, message",
     [

@@ -59,19 +59,6 @@ def test_all_metrics_fall_with_what_is_lost() -> None:
     assert (wide.loc[0.3, names] < wide.loc[0.7, names]).all()
 
 
-def test_the_same_seed_is_the_same() -> None:
-    one, two, other = (xb.tables.keep_curves(TABLES[:5], rates=[0.5], seed=s) for s in (1, 1, 2))
-    assert one.equals(two)
-    assert not one.equals(other)
-
-
-def test_spans_are_kept() -> None:
-    """A cell over both columns is kept whole, and so it is found."""
-    html = "<table><tr><td colspan=2>a</td></tr><tr><td>b</td><td>c</td></tr></table>"
-    found = xb.tables.keep_curves([html] * 200, metrics="grits_top", rates=[0.5], modes=["columns"])
-    assert found.set_index("metric").loc["grits_top", "precision"] == 1.0
-
-
 CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
 
 

@@ -28,14 +28,6 @@ AT_0_2 = {"row_nums": [0], "column_nums": [2]}
 SPANNING = [*grid(TEXTS)[:3], {"row_nums": [1], "column_nums": [1, 2]}, AT_0_2]
 
 
-def test_contents_by_hand() -> None:
-    other = grid([["Year", "Sale"], ["", "twenty characters !?"]])
-    (distance,) = check_tables([grid(TEXTS)], [other[::-1]])["content_distance"]
-    assert distance == pytest.approx((0 + 1 / 5 + 1 + 1 / 20) / 4)
-    blank = grid([[""]])
-    assert check_tables([[], blank], [[], blank])["content_distance"].tolist() == [0, 0]
-
-
 LARGE = grid([["x"] * 40] * 60)
 WIDE = [
     cell | {"bbox": [*cell["bbox"][:2], cell["bbox"][2] + 5, cell["bbox"][3]]}
@@ -69,13 +61,6 @@ def test_checks(table: Cells, source: Cells | None, measured: tuple[Any, ...], r
     values = [None if value is pd.NA else value for value in found.iloc[1]]
     assert values == [1, *measured[:3], pytest.approx(measured[3]), not reason, reason]
     assert found["kept"].iloc[0]
-
-
-def test_limits_are_options() -> None:
-    tables, sources = [LARGE, grid(TEXTS)], [None, TYPOS]
-    assert check_tables(tables, sources, max_objects=101, limit=0.15)["kept"].all()
-    assert not check_tables(tables, sources, max_objects=4, limit=0.149)["kept"].any()
-    assert check_tables([]).empty
 
 
 @pytest.mark.parametrize(

@@ -122,33 +122,6 @@ def test_cells_that_are_covered_in_part_or_no_rectangle_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    "flagged", [{"Sales", "2020", "2021", ""}, {"Item", "Sales", "Paper", "Pen"}]
-)
-def test_flags_of_the_first_column_say_nothing_of_a_row(flagged: set[str]) -> None:
-    """A stub head without a flag, and flagged row headers."""
-    drawing = """
-        # Item  | Sales | <
-        # ^     | 2020  | 2021
-          Paper | 5     | 7
-          Pen   | 6     | 8
-    """
-    cells = [cell._replace(is_header=cell.text in flagged) for cell in table_of(drawing).cells]
-    found = canonicalize(cells).table
-    rows = {cell.text: cell.is_header for cell in found.cells}
-    assert all(rows[text] for text in ("Item", "Sales", "2020", "2021"))
-    assert rows["Paper"] == ("Paper" in flagged)
-    assert not rows["8"]
-
-
-def test_the_card() -> None:
-    found = canonicalize(table_of("# <script>alert(1)</script> | B\n  <img src=x onerror=y> | y"))
-    page = found._repr_html_()
-    assert "<script" not in page
-    assert "<img" not in page
-    assert repr(canonicalize([])) == "Canonical(0 changes; 1 x 0 positions)"
-
-
-@pytest.mark.parametrize(
     "drawing, is_spanning, objects",
     [
         ("  A", False, 1 + 1 + 1),

@@ -5,7 +5,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -228,38 +227,6 @@ FIRST = {
 @pytest.mark.parametrize("text", FIRST.values(), ids=FIRST)
 def test_what_is_seen_first(text: str) -> None:
     assert read_table(text).texts == TABLE
-
-
-FORMS: dict[str, Any] = {
-    "cells": [{"row_nums": [0], "column_nums": [0], "text": " a \n b\xa0"}],
-    "csv": "x, a  b ",
-    "rows": [[" a\tb"]],
-    "frame": pd.DataFrame([[" a  b "]]),
-    "table": read_table([[" a  b "]]),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_tidy_collapses_white_space_in_any_form(form: str) -> None:
-    text = FORMS[form]
-    kind = "csv" if form == "csv" else None
-    assert read_table(text, tidy=True, format=kind).texts[0][-1] == "a b"
-    assert read_table(text, format=kind).texts[0][-1] != "a b"
-
-
-WORDS = ["Sorry", "I", "could not", "find", "table", "however", "there is", "it", "so"]
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    st.lists(
-        st.lists(st.sampled_from(WORDS), min_size=5, max_size=9).map(" ".join), min_size=2
-    ).map(lambda parts: ".\n".join(parts) + "."),
-    st.sampled_from([", ", "; ", " "]),
-)
-def test_sentences_are_never_a_table(text: str, mark: str) -> None:
-    with pytest.raises(InputError, match="no table was found"):
-        read_table(text.replace(" I ", f"{mark}I ").replace(" so", f"{mark}so"))
 
 
 @pytest.mark.parametrize(
