@@ -102,6 +102,11 @@ class Table:
 
         The header is the first rows in which all cells are column headers; several rows give a
         MultiIndex. The text of a cell is repeated at every position that it covers.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The texts.
         """
         if not self.size:
             return pd.DataFrame()
@@ -122,11 +127,16 @@ class Table:
         written; a character that XML cannot hold becomes U+FFFD. A cell that is not a rectangle is
         written as several that are.
 
+        Returns
+        -------
+        str
+            Well-formed XML.
+
         Examples
         --------
         >>> from extractbench_nb.tables import read_table
-        >>> read_table("Year\n2020").to_html().splitlines()[2:5]
-        ['<tr><th>Year</th></tr>', '</thead>', '<tbody>']
+        >>> read_table("Year,Sales\n2020,<1").to_html().splitlines()[5]
+        '<tr><td>2020</td><td>&lt;1</td></tr>'
         """
         if not self.size:
             return "<table></table>"
@@ -161,6 +171,16 @@ class Table:
         """Return the table with some of its lines, by number, in the order given.
 
         Cells span only the lines that are kept, as in a newly written table.
+
+        Parameters
+        ----------
+        rows, columns : iterable of int
+            Numbers of the lines to keep.
+
+        Returns
+        -------
+        Table
+            The empty table if no row or no column is kept.
         """
         down = _checked_lines(rows, self.grid.shape[0], "rows")
         across = _checked_lines(columns, self.grid.shape[1], "columns")

@@ -42,6 +42,8 @@ class GriTS:
         One row per metric and pair of aligned lines: metric, true, predicted, similarity.
     true, predicted : Table
         The compared tables.
+    variant : str
+        The variant of the metric.
     similarities : dict of str to ndarray
         By metric, of the entries at the aligned positions: (aligned rows, aligned columns).
     """
@@ -76,6 +78,10 @@ class PageGriTS:
     pairs : pandas.DataFrame
         One row per metric and pair of tables, or table without a partner: metric, true, predicted
         (indices), similarity, fscore.
+    true, predicted : tuple of Table
+        The tables.
+    variant : str
+        The variant of the metric.
     unreadable : dict of int to str
         By index of a predicted table, why it could not be read; it counts as empty.
     """
