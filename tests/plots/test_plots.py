@@ -12,6 +12,7 @@ from extractbench_nb import benchmark
 from extractbench_nb.errors import InputError
 from extractbench_nb.views import plots
 from extractbench_nb.views.plots.axes import BLUE
+from notebooks.made_up_tables import made_up_tables
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")
@@ -49,7 +50,7 @@ def drawn(runs: xb.runs.Evaluations) -> dict[str, Draw]:
     lengths = xb.stats.validity_by_length(tried, xb.load_dataset("sample"))
     fields, stated = confident()
     kept = xb.tables.keep_curves(
-        xb.tables.made_up_tables(3), metrics=["grits_con", "bleu"], rates=[0, 0.5, 1]
+        made_up_tables(3), metrics=["grits_con", "bleu"], rates=[0, 0.5, 1]
     )
     return {
         "attempts": lambda ax: plots.attempts(tried, ax=ax),
