@@ -14,8 +14,7 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.core import OUTCOMES, Evaluation, find_causes
-from extractbench_nb.errors import ExtractBenchError, nearest
-from extractbench_nb.gold import DECISIONS, Annotations
+from extractbench_nb.errors import nearest
 from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.support.wording import (
     accepted_text,
@@ -359,14 +358,9 @@ class EvaluationView(View):
         name: str = "ev",
         title: str = "",
         pdf: str | Path | None = None,
-        annotations: Annotations | str | Path | None = None,
     ) -> None:
         self._ev, self._variable, self._fields = ev, checked_name(name), ev.fields
         self._titled, self._pdf = title, pdf
-        if not isinstance(annotations, Annotations):
-            annotations = Annotations(annotations)
-        self._annotations = annotations
-        self._not_saved = ""
         self._tree = SchemaTree(schema_tree(ev.schema, ev))
         self._chosen, self._limit = _NONE, 2_000
         self._boards: dict[str, Board] = {}
@@ -572,32 +566,6 @@ class EvaluationView(View):
                 view.text = path  # an array or object: the values in it
             self.open_view(view, "PDF")
 
-    def do_decision(self, decision: Any) -> None:
-        """Annotate the chosen row, with the note that it has; empty removes the annotation."""
-        if self._chosen != _NONE and decision in ("", *DECISIONS):
-            self._annotate(decision, self._annotation(self._fields.loc[self._chosen])[1])
-
-    def do_note(self, note: Any) -> None:
-        """Write a note to the chosen row, which is marked as confirmed if nothing was decided."""
-        if self._chosen != _NONE and isinstance(note, str):
-            decision, _ = self._annotation(self._fields.loc[self._chosen])
-            self._annotate(decision or (note and "confirmed"), note)
-
-    def _annotate(self, decision: str, note: str) -> None:
-        row = self._fields.loc[self._chosen]
-        try:
-            self._annotations.mark(pd.Series({**row, **self._identity()}), decision, note)
-            self._not_saved = ""
-        except ExtractBenchError as error:
-            self._not_saved = str(error)
-
-    def _annotation(self, row: Any) -> tuple[str, str]:
-        of = self._identity()
-        return self._annotations.get(of["run"], of["document"], row.path, row.metric)
-
-    def _identity(self) -> dict[str, str]:
-        return {name: str(self._ev.meta.get(name, "")) for name in ("run", "document")}
-
     # --- what is shown --------------------------------------------------------------------------
 
     def draw(self) -> dict[str, Node]:
@@ -751,7 +719,6 @@ class EvaluationView(View):
                 for side, value in ((gold, row.gold), (predicted, row.predicted))
             ]
         score = None if row.score is pd.NA else float(row.score)
-        decision = self._annotation(row)[0].replace("_", " ")
         accepted = accepted_text(row.accepted_as, _LONGEST_LINE)
         return h(
             "tr",
@@ -760,7 +727,6 @@ class EvaluationView(View):
                 ui.mark(row.outcome),
                 h("span", f" {reason_text(row, self._replaced)}", cls="xb-quiet"),
                 h("span", f" {accepted}", cls="xb-quiet xb-sub") if accepted else None,
-                h("span", f" reviewed: {decision}", cls="xb-quiet xb-sub") if decision else None,
             ),
             h("td", ui.breakable(row.path, self.text), h("span", note, cls="xb-quiet xb-sub")),
             sides,
@@ -824,30 +790,10 @@ class EvaluationView(View):
                 ui.button("Show on the page", "page", row.Index) if self._pdf is not None else None,
                 ui.copy("Copy code", code),
             ),
-            self._decision(row),
             ui.facts_list(facts.items()),
             h("pre", code),
             cls="xb-detail",
         )
-
-    def _decision(self, row: Any) -> list[Node]:
-        decision, note = self._annotation(row)
-        names = {"": "not reviewed"} | {name: name.replace("_", " ") for name in DECISIONS}
-        box = h("input", type="text", do="note", value=note, placeholder="note", aria_label="Note")
-        failed = h("p", f"Not saved: {self._not_saved}", cls="xb-note xb-bad", role="alert")
-        text = (
-            f"Reviewed: {names[decision]}{f' ({one_line(note, _LONGEST_WORDS)})' if note else ''}"
-        )
-        return [
-            ui.toolbar(ui.menu("Review", "decision", names, decision), box),
-            *([failed] if self._not_saved else []),
-            *([h("p", text, static=True)] if decision else []),
-        ]
-
-    @property
-    def annotations(self) -> pd.DataFrame:
-        """What was decided about rows, as a frame; see `xb.gold.Annotations`."""
-        return self._annotations.frame
 
     @property
     def rows(self) -> pd.DataFrame:

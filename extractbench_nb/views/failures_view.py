@@ -16,7 +16,6 @@ import traitlets
 
 from extractbench_nb.core import OUTCOMES, Evaluation, find_causes
 from extractbench_nb.errors import ExtractBenchError, InputError, nearest
-from extractbench_nb.gold import Annotations
 from extractbench_nb.support.nodes import Content, Node, h
 from extractbench_nb.support.pandas_helpers import own_copy
 from extractbench_nb.support.wording import accepted_text, one_line, plural, ratio_text, value_text
@@ -363,7 +362,7 @@ class FailureExplorer(model.Choice, View):
     column_page = traitlets.Int(0)
     value_page = traitlets.Int(0)
 
-    def __init__(  # noqa: PLR0913 - keyword options
+    def __init__(
         self,
         source: Any,
         *,
@@ -372,7 +371,6 @@ class FailureExplorer(model.Choice, View):
         measure: str = "score",
         dataset: Dataset | TableDataset | None = None,
         name: str | None = None,
-        annotations: Annotations | str | Path | None = None,
     ) -> None:
         self._coded = model.Coded(source)
         scores = getattr(source, "scores", None)
@@ -396,9 +394,6 @@ class FailureExplorer(model.Choice, View):
         given: Any = dataset  # documents with pages, or those that tables were built from
         self._dataset: Dataset | None = given if hasattr(given, "pdf_path") else None
         self._tasks: TableDataset | None = given if hasattr(given, "disagreements") else None
-        if not isinstance(annotations, Annotations):
-            annotations = Annotations(annotations)
-        self._annotations = annotations
         is_frame = isinstance(self._coded.source, pd.DataFrame)
         called = checked_name(name or ("fields" if is_frame else "evs"))
         self._source_name = called
@@ -715,9 +710,7 @@ class FailureExplorer(model.Choice, View):
             elif kind == "evaluation":
                 from extractbench_nb.views.evaluation_view import EvaluationView
 
-                view: Any = EvaluationView(
-                    ev, title=where, pdf=self._pdf(document), annotations=self._annotations
-                )
+                view: Any = EvaluationView(ev, title=where, pdf=self._pdf(document))
                 if path:
                     view.selected_row = path
                 self.open_view(view, where or "output")
@@ -1168,11 +1161,6 @@ class FailureExplorer(model.Choice, View):
         return reason, metric, name
 
     # --- results ----------------------------------------------------------------------------------
-
-    @property
-    def annotations(self) -> pd.DataFrame:
-        """What was decided about fields in opened outputs; see `xb.gold.Annotations`."""
-        return self._annotations.frame
 
     @property
     def selection(self) -> pd.DataFrame:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from extractbench_nb.construction import Documents, Retriever, TableDataset
     from extractbench_nb.core import Profile
     from extractbench_nb.core.text import Judge
-    from extractbench_nb.gold import Annotations
     from extractbench_nb.runs import Dataset
     from extractbench_nb.views.view import View
 
@@ -46,7 +45,6 @@ def show(  # noqa: PLR0913 - options, all but two by name
     name: str | None = None,
     title: str = "",
     pdf: str | Path | None = None,
-    annotations: Annotations | str | Path | None = None,
     documents: Documents | None = None,
     retriever: str | Retriever | None = None,
     image: Any = None,
@@ -73,9 +71,6 @@ def show(  # noqa: PLR0913 - options, all but two by name
         ``Evaluations.evaluation``, else `name`.
     pdf : str or pathlib.Path, optional
         The document of an Evaluation, to look up its fields on the page.
-    annotations : xb.gold.Annotations, str or pathlib.Path, optional
-        Store of people's decisions about fields of an Evaluation; a path is a JSON file, which is
-        read if it exists and written at each change. By default they are kept in the view only.
     documents : TableTask, dict, list, str or pathlib.Path, optional
         The documents of a TableComparison, to show the chunks that contain the selected value.
     retriever : str or construction.Retriever, optional
@@ -94,9 +89,9 @@ def show(  # noqa: PLR0913 - options, all but two by name
         of the selected node; a schema path or a field can be assigned. The view of an Evaluation
         has also ``selected_row``, ``outcome``, ``reason``, ``metric``, ``text``, ``only_counted``,
         ``only_failed``, ``sort`` and ``page``, to read, assign and observe; ``rows``, the rows that
-        it shows, ``code``, an expression that gives them, and ``annotations``. The view of two
-        tables has ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column),
-        ``only_differing`` and ``page``; that of a TableComparison ``threshold``, ``selected``
+        it shows, and ``code``, an expression that gives them. The view of two tables has
+        ``metric``, ``selected`` (``["true", 0, 3]``: side, row, column), ``only_differing`` and
+        ``page``; that of a TableComparison ``threshold``, ``selected``
         (``["gold", 0, "name"]``), ``only_lost`` and ``page``, and ``comparison`` at this threshold;
         that of a ResolvedTable ``threshold``, ``selected`` (position of an object), ``labels`` and
         ``boxes``, and ``result`` at this threshold.
@@ -128,7 +123,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
     if isinstance(subject, Evaluation):
         from extractbench_nb.views.evaluation_view import EvaluationView
 
-        return EvaluationView(subject, title=title, pdf=pdf, annotations=annotations, **named)
+        return EvaluationView(subject, title=title, pdf=pdf, **named)
     if is_comparison:
         from extractbench_nb.views.construction_view import ConstructionView
 
@@ -205,7 +200,7 @@ def show_matches(
     return MatchesView(ev, path, name=name, pdf=pdf)
 
 
-def explore(  # noqa: PLR0913 - keyword options
+def explore(
     source: Any,
     *,
     rows: str = "field",
@@ -213,7 +208,6 @@ def explore(  # noqa: PLR0913 - keyword options
     measure: str = "score",
     dataset: Dataset | TableDataset | None = None,
     name: str | None = None,
-    annotations: Annotations | str | Path | None = None,
 ) -> View:
     """Show where and how runs fail: a heatmap, the values of its cells, counts of reasons.
 
@@ -238,8 +232,6 @@ def explore(  # noqa: PLR0913 - keyword options
     name : str, optional
         Variable of `source` in the notebook, used in the code to copy; by default ``"evs"``, or
         ``"fields"`` for a frame.
-    annotations : xb.gold.Annotations, str or pathlib.Path, optional
-        Store of people's decisions about fields of opened outputs, as in `show`.
 
     Returns
     -------
@@ -248,7 +240,7 @@ def explore(  # noqa: PLR0913 - keyword options
         selected cells, and ``code`` is a line of pandas that returns them; ``selected_cell``,
         ``selected_block`` and all filters can be read, assigned and observed. ``location`` has all
         of these as JSON values, with the views opened from this one; assign it to another view to
-        restore them. ``annotations`` is a frame of the decisions.
+        restore them.
 
     Raises
     ------
@@ -267,7 +259,6 @@ def explore(  # noqa: PLR0913 - keyword options
         measure=measure,
         dataset=dataset,
         name=name,
-        annotations=annotations,
     )
 
 

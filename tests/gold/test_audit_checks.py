@@ -8,16 +8,16 @@ import pytest
 
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.core.text.dates import Date
-from extractbench_nb.gold.checks import find_empty_required, find_undeclared, find_violations
-from extractbench_nb.gold.entries import (
+from extractbench_nb.gold.checks import (
     Subject,
+    find_broken_words,
+    find_date_faults,
     find_duplicates,
+    find_empty_required,
     find_placeholders,
-    find_split_items,
-    find_wording_faults,
-    walk,
+    find_undeclared,
+    find_violations,
 )
-from extractbench_nb.gold.lookup import find_date_faults
 from extractbench_nb.pdf.page_text import PdfText
 
 TEXT = {"type": "string"}
@@ -35,7 +35,7 @@ def listed(items: dict[str, Any]) -> dict[str, Any]:
 def subject(schema: dict[str, Any], gold: Any, *pages: str) -> Subject:
     parsed = parse_schema(schema)
     pdf = PdfText(pages) if pages else None
-    return Subject(parsed, gold, tuple(walk(parsed, gold)), pdf)
+    return Subject(parsed, gold, pdf)
 
 
 def test_the_walk_gives_paths_fields_and_nodes() -> None:
@@ -47,8 +47,7 @@ def test_the_walk_gives_paths_fields_and_nodes() -> None:
     )
     gold = {"a": [{"b": "x", "c d": [1]}], "m": {"k.k": 1}, "u": ["y"], "t": ["z", 2], "n": None}
     found = [
-        (p.path, p.field, p.node.label if p.node else None)
-        for p in walk(parse_schema(schema), gold)
+        (p.path, p.field, p.node.label if p.node else None) for p in subject(schema, gold).places
     ]
     assert found == [
         ("$", "", "object"),
@@ -207,23 +206,6 @@ def test_duplicates(items: list[Any], expected: list[Any]) -> None:
     assert [(f.kind, f.path) for f in found] == [(kind, f"$.a[{i}]") for kind, i in expected]
 
 
-@pytest.mark.parametrize(
-    "items, expected",
-    [
-        (["Alpha Bank, New York Branch", "Beta Bank, New York", "Branch"], [2]),
-        (["Beta Bank, New York", "Branch", "Alpha Bank, New York Branch"], [1]),
-        (["Alpha Bank, New York Branch", "Beta Bank", "Branch"], []),
-        (["Beta Bank, New York", "Branch"], []),
-        (["York Branch", "York", "Branch"], []),
-        (["A York Branch", 3, "Branch"], []),
-    ],
-)
-def test_split_items(items: list[Any], expected: list[int]) -> None:
-    found = list(find_split_items(subject(schema_of(a={}), {"a": items})))
-    assert [f.path for f in found] == [f"$.a[{i}]" for i in expected]
-    assert all(f.suggestion == "Beta Bank, New York Branch" for f in found)
-
-
 # --- dates ---------------------------------------------------------------------------------
 
 
@@ -291,81 +273,41 @@ def test_dates_unlike_what_the_schema_asks(description: str, text: str, expected
     assert [(f.kind, f.suggestion) for f in found] == [("odd_date_style", x) for x in expected]
 
 
-@pytest.mark.parametrize(
-    "dates, odd",
-    [
-        (["2020-01-01", "2021-01-01", "May 2022"], ["May 2022"]),
-        (["May 2020", "June 2021", "2022-01", "July 2023"], ["2022-01"]),
-        (["2020-01-01", "2021-01-01", "2022"], []),
-        (["2020-01-01", "May 2022"], []),
-        (["2020-01-01", "2021-01-01", "May 2022", "June 2023"], []),
-        (["2020-01-01", "2021-01", "2022-01-01"], []),
-    ],
-)
-def test_dates_unlike_their_siblings(dates: list[str], odd: list[str]) -> None:
-    schema = listed(schema_of(day=TEXT, until=TEXT))
-    halves = [{("day" if i % 2 else "until"): date} for i, date in enumerate(dates)]
-    found = list(find_date_faults(subject(schema, {"a": halves})))
-    assert [(f.kind, f.value) for f in found] == [("odd_date_style", text) for text in odd]
+# --- words ---------------------------------------------------------------------------------
+
+PAGE = "the Trust; information retrieval. set forth, set up, forth."
 
 
-# --- wording -------------------------------------------------------------------------------
-
-PAGE = (
-    "the Trust Company and the Trust; a Company; information retrieval. set forth, set up, forth."
-)
-
-
-def wording(text: str, *pages: str) -> list[tuple[str, str | None]]:
-    found = find_wording_faults(subject(schema_of(a=TEXT), {"a": text}, *pages))
-    return [(f.kind, f.suggestion) for f in found]
+def broken(text: str, *pages: str) -> list[str | None]:
+    return [
+        f.suggestion for f in find_broken_words(subject(schema_of(a=TEXT), {"a": text}, *pages))
+    ]
 
 
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("The TrustCompany", [("glued_words", "Trust Company")]),
-        ("as setforth here", [("glued_words", "set forth")]),
-        ("informa tion retrieval", [("broken_word", "information")]),
-        ("infor- mation retrieval", [("broken_word", "information retrieval")]),
-        ("Trust infor-\r\n mation", [("broken_word", "Trust information")]),
-        ("now, then,later on", [("glued_words", "then, later")]),
-        ("Northern Trust,", [("trailing_punctuation", "Northern Trust")]),
-        ("Northern Trust, N.A.,", [("trailing_punctuation", "Northern Trust, N.A.")]),
-        ("Northern Trust and", [("trailing_punctuation", "Northern Trust")]),
-        (", Northern Trust", [("trailing_punctuation", "Northern Trust")]),
-        ("• Northern Trust", [("trailing_punctuation", "Northern Trust")]),
-        (" Northern Trust", [("stray_whitespace", "Northern Trust")]),
-        ("Northern  Trust", [("stray_whitespace", "Northern Trust")]),
-        ("will be\r\nused by the", [("line_break", "will be used by the")]),
-        ("Smith,\nJones", [("line_break", "Smith, Jones")]),
+        ("informa tion retrieval", ["information"]),
+        ("infor- mation retrieval", ["information retrieval"]),
+        ("Trust infor-\r\n mation", ["Trust information"]),
+        *(
+            (text, [])
+            for text in (
+                "pre- and post-war", "short- or long-term", "state-of-the-art", "- one\n- two",
+                "one.\nTwo", "set forth", "C++", "2-", "informational", "1:12.15", "R&D", "",
+            )
+        ),
     ],
 )  # fmt: skip
-def test_wording(text: str, expected: list[tuple[str, str]]) -> None:
-    assert wording(text, PAGE) == expected
+def test_broken_words(text: str, expected: list[str]) -> None:
+    assert broken(text, PAGE) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Acme Corp.", "Acme Inc", "N.A.", "Smith, J.", "What now?", "Go!", "C++", "A+", "2-", "4-",
-        "pre- and post-war", "short- or long-term", "state-of-the-art", "- one\n- two", "one.\nTwo",
-        "Skills:\nPython", "1,204", "https://a.org/x,y", "a,b@c.org", "FlashAttention", "McDonald",
-        "company-wide trust", "informational", "(see below)", "[1]", ".NET", "Inc., Ltd.",
-        "Alpha\nBeta", "one\n\n(a) two", "1:12.15", "AT&T", "R&D", "", "   x"[3:],
-    ],
-)  # fmt: skip
-def test_wording_that_is_right(text: str) -> None:
-    assert wording(text, PAGE) == []
-    assert wording(text) == []
-
-
-def test_words_are_glued_or_torn_only_beside_a_pdf() -> None:
-    assert wording("The TrustCompany has informa tion") == []
+def test_words_are_torn_only_beside_a_pdf() -> None:
+    assert broken("has informa tion") == []
 
 
 def test_a_compound_keeps_its_hyphen() -> None:
     gold = {"a": "a large- scale study", "b": "large and large", "c": "the scale, a scale"}
-    schema = schema_of(a=TEXT, b=TEXT, c=TEXT)
-    (found,) = find_wording_faults(subject(schema, gold))
+    (found,) = find_broken_words(subject(schema_of(a=TEXT, b=TEXT, c=TEXT), gold))
     assert found.suggestion == "a large-scale study"

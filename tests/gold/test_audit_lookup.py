@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb.core.schema.parse import parse_schema
-from extractbench_nb.gold.entries import Subject, walk
-from extractbench_nb.gold.lookup import find_values, is_looked_up
+from extractbench_nb.gold.checks import Subject, find_values
 from extractbench_nb.pdf.page_text import PdfText, squash
 from extractbench_nb.pdf.similar_text import covered, nearest_passage
 
@@ -38,7 +37,7 @@ def look_up(value: Any, pdf: PdfText = PDF, **beside: Any) -> tuple[str, str | N
     """Look up one value; None where it was found."""
     schema = parse_schema({"type": "object", "properties": {"a": WORD}})
     gold = {"a": value, **beside}
-    subject = Subject(schema, gold, tuple(walk(schema, gold)), pdf)
+    subject = Subject(schema, gold, pdf)
     finding = next(finding for place, finding in find_values(subject) if place.path == "$.a")
     return None if finding is None else (finding.kind, finding.suggestion, finding.page)
 
@@ -149,14 +148,14 @@ def test_an_anniversary_is_calculated_only_where_there_is_one() -> None:
 )
 def test_what_is_never_looked_up(value: Any) -> None:
     schema = parse_schema({"type": "object", "properties": {"a": WORD}})
-    assert not any(is_looked_up(p) for p in walk(schema, {"a": value}) if p.path == "$.a")
+    assert not list(find_values(Subject(schema, {"a": value}, PDF)))
 
 
 @pytest.mark.parametrize("keyword", [{"enum": ["x"]}, {"const": "x"}, {"pattern": "x"}])
 def test_restricted_values_are_not_looked_up(keyword: dict[str, Any]) -> None:
     for part in (keyword, {"anyOf": [{"type": "null"}, {"type": "string"} | keyword]}):
         schema = parse_schema({"type": "object", "properties": {"a": part}})
-        assert not any(is_looked_up(place) for place in walk(schema, {"a": "xyz"}))
+        assert not list(find_values(Subject(schema, {"a": "xyz"}, PDF)))
 
 
 # --- the index -----------------------------------------------------------------------------

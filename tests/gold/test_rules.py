@@ -124,7 +124,7 @@ def test_an_unreadable_gold_file_has_a_message(tmp_path: Path):
         ((OUTPUTS,), "no rule is registered"),
         ((OUTPUTS, None, "positve"), r"unknown rule 'positve'; there are none"),
         ((OUTPUTS, None, [3]), "rules has 3; expected names of rules or functions"),
-        ((OUTPUTS, None, 3), "rules is 3; expected names of rules or functions"),
+        ((OUTPUTS, None, 3), "rules has 3; expected names of rules or functions"),
         ((OUTPUTS.drop(columns="document"), None, positive), "source has no column 'document'"),
         ((OUTPUTS.drop(columns="predicted"), None, positive), "source has no column 'predicted'"),
         ((OUTPUTS.head(0), None, positive), "empty DataFrame"),

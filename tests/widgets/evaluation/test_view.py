@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -260,45 +259,6 @@ def test_more_of_a_value_is_shown_when_asked_for() -> None:
     view.only_failed = True
     view.perform("whole")  # a click that came late
     assert view.selected_row == ""
-
-
-# --- annotations --------------------------------------------------------------------------------
-
-
-def test_a_decision_and_a_note_are_kept_in_frame_and_file(
-    ev: xb.core.Evaluation, tmp_path: Path
-) -> None:
-    path = tmp_path / "annotations.json"
-    view = EvaluationView(ev, annotations=path)
-    view.perform("decision", "gold_wrong")  # no row is chosen
-    assert view.annotations.empty
-    view.selected_row = "$.b"
-    view.perform("decision", "gold_wrong")
-    view.perform("note", "see page 3")
-    (row,) = view.annotations.itertuples()
-    assert (row.path, row.decision, row.note, row.gold) == ("$.b", "gold_wrong", "see page 3", "x")
-    assert "Reviewed: gold wrong (see page 3)" in Twin(view.to_html()).text
-    again = EvaluationView(ev, annotations=path)
-    assert again.annotations.equals(view.annotations)
-    again.selected_row = "$.b"
-    again.perform("decision", "")
-    assert again.annotations.empty
-    assert "Reviewed" not in Twin(again.to_html()).text
-
-
-@pytest.mark.parametrize("event, value", [("decision", "wrong"), ("decision", 1), ("note", None)])
-def test_what_is_no_decision_is_ignored(view: EvaluationView, event: str, value: Any) -> None:
-    view.selected_row = "$.b"
-    view.perform(event, value)
-    assert view.annotations.empty
-
-
-def test_a_note_that_cannot_be_saved_is_said(ev: xb.core.Evaluation, tmp_path: Path) -> None:
-    view = EvaluationView(ev, annotations=tmp_path / "none" / "annotations.json")
-    view.selected_row = "$.b"
-    view.perform("note", "kept in the view")
-    assert "Not saved: " in Twin(view.to_html()).text
-    assert view.annotations["note"].tolist() == ["kept in the view"]
 
 
 # --- what is refused ---------------------------------------------------------------------------

@@ -686,22 +686,6 @@ def test_the_filters_of_a_count_end_with_the_next_cell(outputs: Any) -> None:
     assert view.failures_only
 
 
-def test_decisions_of_two_outputs_are_kept_apart(outputs: Any, tmp_path: Path) -> None:
-    view = explorer(outputs, annotations=tmp_path / "annotations.json")
-    view.selected_cell = ("title", "d")
-    for run in ("r1", "r2"):
-        at = int(view.selection.index[view.selection["run"] == run][0])
-        view.perform("open", ["evaluation", at])
-        view.perform("note", f"of {run}")
-        view.perform("back", 0)
-    found = view.annotations
-    assert found[["run", "document", "path", "note"]].to_numpy().tolist() == [
-        ["r1", "d", "$.title", "of r1"],
-        ["r2", "d", "$.title", "of r2"],
-    ]
-    assert xb.gold.Annotations(tmp_path / "annotations.json").frame.equals(found)
-
-
 def test_the_way_down_to_the_page_and_back() -> None:
     ds = xb.load_dataset()
     evs = xb.evaluate_runs(ds, progress=False)
