@@ -52,14 +52,7 @@ DISAGREEMENTS = FrameSpec(
 class AnnotatorAgreement(NamedTuple):
     """Agreement of annotators. Made by `agreement`.
 
-    Attributes
-    ----------
-    alpha : float
-        Krippendorff's alpha over all fields, up to 1; NaN if all say the same.
-    fields : pandas.DataFrame
-        One row per field: counts and Krippendorff's alpha, lowest alpha first.
-    disagreements : pandas.DataFrame
-        One row per value on which annotators disagree.
+    ``alpha`` is Krippendorff's over all fields, up to 1, or NaN if all say the same.
     """
 
     alpha: float
@@ -87,9 +80,9 @@ def agreement(
     Returns
     -------
     AnnotatorAgreement
-        ``alpha``, ``fields`` and ``disagreements``: document, schema, path, field, ``value_`` and
-        the name of each annotator (None if the value is absent, NA if they did not annotate the
-        document), majority.
+        ``alpha`` over all fields, up to 1, NaN if all say the same; ``fields``, lowest alpha first;
+        and ``disagreements``: document, schema, path, field, ``value_`` and the name of each
+        annotator (None if absent, NA if they did not annotate the document), majority.
 
     Raises
     ------
@@ -98,11 +91,11 @@ def agreement(
 
     Notes
     -----
-    The first annotator of each document is its reference. The others are evaluated against it with
-    profile ``strict`` and the offline judge, so array items are aligned. Values that pass are in
-    the reference's category; another value is its own category, and so is an absent one. An array
-    item that the reference lacks is the same for all who have it literally. Alpha is that for
-    nominal data [1]_; over all fields, observed and expected disagreement are summed by field.
+    The first annotator of each document is its reference, against which the others are evaluated
+    with profile ``strict`` and the offline judge. Values that pass are in the reference's category;
+    another value is its own category, and so is an absent one. An array item that the reference
+    lacks is the same for all who have it literally. Alpha is that for nominal data [1]_; over all
+    fields, observed and expected disagreement are summed by field.
 
     References
     ----------

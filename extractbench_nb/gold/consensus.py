@@ -22,13 +22,7 @@ from extractbench_nb.runs import Dataset, Evaluations
 from extractbench_nb.stats import KIND_COLUMN, mismatch_kind
 from extractbench_nb.support.folding import is_placeholder
 
-#: The kinds of suspects, with their meanings.
-SUSPECT_KINDS = {
-    "empty_in_gold": "gold has no value, and most runs give the same one",
-    "differs_from_gold": "gold has a value, and most runs give the same other one",
-    "item_missing_in_gold": "most runs have an array item that gold lacks",
-}
-
+SUSPECT_KINDS = ("empty_in_gold", "differs_from_gold", "item_missing_in_gold")
 SUSPECT_COLUMNS = FrameSpec(
     "suspects",
     "one row per suspected place of gold, the highest score first",
@@ -109,21 +103,20 @@ def suspects(
     Raises
     ------
     InputError
-        No document has `min_runs` valid outputs, `min_runs` is out of range, a document is not in
-        the dataset, or the schemas are not available: `evs` was loaded and there is no dataset.
+        No document has `min_runs` valid outputs, a document is not in the dataset, or `evs` was
+        loaded, without its schemas, and there is no dataset.
 
     Notes
     -----
     *Votes.* Every valid output of a document has one vote per place. Each predicted value that
     fails is tried as gold, with the metrics of the field and the offline judge; the consensus is
-    the value that most of the failing runs would pass. Ties go to the most frequent value, then to
-    the first by its JSON text. At least `min_runs` runs and half of all must agree on it, and more
-    than agree with gold.
+    the value that most of the failing runs would pass. At least `min_runs` runs and half of all
+    must agree on it, and more than agree with gold.
 
-    *Items.* The spurious items of the runs are aligned with each other as an evaluation aligns
-    them with gold. Two items are the same if all of their fields pass, or if they are objects and
-    their similarity reaches the ``align_threshold`` of the array. An item is not missing if gold
-    has it with fewer fields, or as a text. Items of maps of arrays are not compared.
+    *Items.* Items that gold lacks are aligned with each other. Two are the same if all of their
+    fields pass, or if they are objects and their similarity reaches the ``align_threshold`` of the
+    array. An item is not missing if gold has it with fewer fields, or as a text. Items of tuples
+    and of maps of arrays are not compared.
 
     *Style.* If the two values differ in writing only (case, punctuation, format of numbers and
     dates, word order, abbreviation), and the offline judge accepts one for the other, there is
@@ -135,15 +128,10 @@ def suspects(
 
     where :math:`c` and :math:`g` are the support of consensus and gold by the PDF: 0 if the
     value is not there, (1 + evidence score) / 2 if it is (see `find_evidence`; the mean over the
-    leaves of an object or array), and 1/2 if that is unknown. This is
-
-    - halved if one value is the other with more detail (not if gold ends within a word);
-    - halved if at least 3 values, and half of all values, of the field in that document are
-      suspects of the same kind: such a field is likely to follow another convention;
-    - moved half of the way to 1 if the audit has a finding at the path.
-
-    The score is in [0, 1). It ranks; it is not a probability. Runs of the same model repeat its
-    mistakes; agreement of different models is stronger evidence.
+    leaves of an object or array), and 1/2 if that is unknown. It is halved if one value is the
+    other with more detail, and if at least 3 values, and half of all, of the field in that document
+    are suspects of the same kind, which is likely another convention. It is moved half of the way
+    to 1 if the audit has a finding at the path. The score ranks; it is not a probability.
 
     Examples
     --------
@@ -168,10 +156,7 @@ def suspects(
     chosen = {name: runs for name, runs in runs_of.items() if len(runs) >= min_runs}
     if not chosen:
         most = max(map(len, runs_of.values()), default=0)
-        raise InputError(
-            f"no document has {min_runs} valid outputs, the most is {most}; evaluate more runs "
-            "together, or pass a smaller min_runs"
-        )
+        raise InputError(f"no document has {min_runs} valid outputs, the most is {most}")
     outputs = valid[["run", "document"]]
     fields, matches = (
         dict(list(frame.merge(outputs, on=["run", "document"]).groupby("document")))

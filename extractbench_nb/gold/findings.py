@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -20,8 +20,7 @@ from extractbench_nb.support.cards import card_html, card_table, element
 from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.support.wording import one_line, plural
 
-Severity = Literal["error", "warning", "info"]
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+SEVERITIES = ("error", "warning", "info")
 
 
 class Kind(NamedTuple):
@@ -32,11 +31,11 @@ class Kind(NamedTuple):
     """
 
     name: str
-    severity: Severity
+    severity: str
     meaning: str
 
 
-_ALL = (
+_KINDS = (
     Kind("gold_unreadable", "error", "the gold file cannot be read as JSON"),
     Kind("schema_unreadable", "error", "the schema file is missing or not a schema"),
     Kind("pdf_missing", "error", "there is no PDF"),
@@ -50,9 +49,7 @@ _ALL = (
     Kind("empty_required", "warning", "a required key whose value is empty"),
     Kind("placeholder", "warning", "a placeholder such as NA in place of null"),
     Kind("duplicate_item", "warning", "an array item that equals an earlier one"),
-    Kind(
-        "contradicting_item", "warning", "an array item that equals an earlier one but for a number"
-    ),
+    Kind("contradicting_item", "warning", "an item that equals an earlier one but for a number"),
     Kind("malformed_date", "warning", "looks like a date, but is not a valid one"),
     Kind("shifted_date", "warning", "midnight in another time zone, written as the previous day"),
     Kind("odd_date_style", "warning", "a date in another format than the schema's"),
@@ -63,7 +60,7 @@ _ALL = (
 )
 
 #: Every kind by name, in the order of the findings of a document.
-KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
+KINDS = {kind.name: kind for kind in _KINDS}
 _RANK = {name: rank for rank, name in enumerate(KINDS)}
 
 _DOMAIN = Column("domain", "string", "name of the domain folder")
@@ -96,7 +93,7 @@ SUMMARY_COLUMNS = FrameSpec(
     "one row per domain and kind that occurs, by domain and the order of `Audit.kinds()`",
     (
         _DOMAIN,
-        Column("kind", "string", "what is suspected"),
+        _KIND,
         _SEVERITY,
         Column("findings", "int64", "findings", "1 or more"),
         Column("documents", "int64", "documents that have one", "1 or more"),
@@ -110,9 +107,7 @@ AUDITED_COLUMNS = FrameSpec(
     (
         *_IDS,
         Column("readable", "bool", "whether the gold JSON could be read"),
-        Column(
-            "values", "Int64", "leaf values of the gold JSON, nulls left out", "0 or more", True
-        ),
+        Column("values", "Int64", "leaf values of gold, nulls left out", "0 or more", True),
         Column("pages", "Int64", "pages of the PDF, where it was read", "0 or more", True),
         Column("looked_up", "int64", "values looked up in the PDF", "0 or more"),
         Column("found", "int64", "of these, found", "0 or more"),
@@ -123,36 +118,28 @@ AUDITED_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Audit(DescribedFrames):
-    """The findings of an audit of a dataset; made by `audit`.
-
-    Some of the suspected values are right. Each access to a frame returns a copy.
+    """The findings of an audit of a dataset; made by `audit`. Some suspected values are right.
 
     Attributes
     ----------
     dataset : str
         The dataset's name.
+    findings : pandas.DataFrame
+        One row per finding (see `Audit.columns`).
+    documents : pandas.DataFrame
+        One row per document: what was read, looked up, found and suspected.
     """
 
     _specs = (AUDIT_COLUMNS, SUMMARY_COLUMNS, AUDITED_COLUMNS)
 
     dataset: str
-    _findings: pd.DataFrame
-    _documents: pd.DataFrame
-
-    @property
-    def findings(self) -> pd.DataFrame:
-        """One row per finding (see `Audit.columns`)."""
-        return self._findings.copy()
-
-    @property
-    def documents(self) -> pd.DataFrame:
-        """One row per document: what was read, looked up, found and suspected."""
-        return self._documents.copy()
+    findings: pd.DataFrame
+    documents: pd.DataFrame
 
     @property
     def summary(self) -> pd.DataFrame:
         """Numbers of findings, documents and fields; one row per domain and kind."""
-        groups = self._findings.groupby(["domain", "kind", "severity"], sort=False)
+        groups = self.findings.groupby(["domain", "kind", "severity"], sort=False)
         counts = groups.agg(
             findings=("path", "size"),
             documents=("document", "nunique"),
@@ -193,17 +180,19 @@ class Audit(DescribedFrames):
         )
         wide = wide.reindex([kind for kind in KINDS if kind in wide.index]).iloc[:, :_MOST_DOMAINS]
         wide.insert(0, "severity", [KINDS[str(kind)].severity for kind in wide.index])
-        return wide.reset_index().rename_axis(columns=None)
+        return wide.reset_index()
 
     def _head(self) -> str:
-        totals = self._documents.sum(numeric_only=True)
+        totals = self.documents.sum(numeric_only=True)
         looked_up, found = totals["looked_up"], totals["found"]
+        parts = [
+            plural(len(self.documents), "document"),
+            plural(totals["errors"], "error"),
+            plural(totals["warnings"], "warning"),
+            plural(totals["infos"], "note"),
+        ]
         share = f"; {found:,} of {looked_up:,} values looked up are in the PDFs"
-        return (
-            f"Audit of {self.dataset!r}: {plural(len(self._documents), 'document')}, "
-            f"{plural(totals['errors'], 'error')}, {plural(totals['warnings'], 'warning')}, "
-            f"{plural(totals['infos'], 'note')}{share if looked_up else ''}"
-        )
+        return f"Audit of {self.dataset!r}: {', '.join(parts)}{share if looked_up else ''}"
 
 
 _MOST_DOMAINS = 12

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
     if not chosen:
         raise InputError("no rule is registered; define one with @xb.rule, or pass rules=")
     is_gold = isinstance(source, Dataset)
-    names_of = _SchemaNames(source if is_gold else dataset)
+    names_of = _schema_names(source if is_gold else dataset)
     documents = [
         (run, document, names_of(document, schema), value, problem)
         for run, document, schema, value, problem in (_golds if is_gold else _outputs)(source)
@@ -164,40 +165,32 @@ def _outputs(source: Any) -> Iterator[_Document]:
         yield run, str(row["document"]), row.get("schema"), value, problem
 
 
-class _SchemaNames:
-    """The names by which rules know the schema of a document; each schema is read once.
+def _schema_names(dataset: Dataset | None) -> Callable[[str, Any], tuple[str, ...]]:
+    """Return a function from a document and its schema to the names by which rules know it.
 
     A schema is an id of the dataset, what `parse_schema` takes, or nothing for that of the dataset.
     """
+    listed: dict[Any, str] = {}
+    if dataset is not None:
+        listed = dataset.listing.set_index("document")["schema"].to_dict()
 
-    def __init__(self, dataset: Dataset | None) -> None:
-        self.dataset = dataset
-        self.listed: dict[Any, str] = {}
-        if dataset is not None:
-            self.listed = dataset.listing.set_index("document")["schema"].to_dict()
-        self.known: dict[str | Path, tuple[str, ...]] = {}
-
-    def __call__(self, document: str, schema: Any) -> tuple[str, ...]:
-        if is_missing(schema):
-            if self.dataset is None:
-                return ()
-            if document not in self.listed:
-                hint = nearest(document, self.listed)
-                raise InputError(f"the dataset has no document {document!r}; {hint}")
-            schema = self.listed[document]
-        if not isinstance(schema, str | Path):
-            return parse_schema(schema).names()
-        if schema not in self.known:
-            self.known[schema] = self._read(schema)
-        return self.known[schema]
-
-    def _read(self, schema: str | Path) -> tuple[str, ...]:
+    @cache
+    def read(schema: str | Path) -> tuple[str, ...]:
         if isinstance(schema, Path):
             label = schema.name.removesuffix(".json").removesuffix("-schema")
             return parse_schema(schema).names(label)
         if schema.lstrip().startswith("{"):
             return parse_schema(schema).names()
-        source = {}
-        if self.dataset is not None and schema in self.listed.values():
-            source = self.dataset.schema(schema)
-        return parse_schema(source).names(schema)
+        is_listed = dataset is not None and schema in listed.values()
+        return parse_schema(dataset.schema(schema) if dataset and is_listed else {}).names(schema)
+
+    def names(document: str, schema: Any) -> tuple[str, ...]:
+        if is_missing(schema) and dataset is None:
+            return ()
+        if is_missing(schema) and document not in listed:
+            hint = nearest(document, listed)
+            raise InputError(f"the dataset has no document {document!r}; {hint}")
+        schema = listed[document] if is_missing(schema) else schema
+        return read(schema) if isinstance(schema, str | Path) else parse_schema(schema).names()
+
+    return names

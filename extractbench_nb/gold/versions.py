@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,16 +20,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema import MISSING, Validation, parse_schema
+from extractbench_nb.core.schema import MISSING
 from extractbench_nb.core.values import PATH_STEP, canonical, equality_key, private_copy, step_key
 from extractbench_nb.errors import InputError, OutputError, nearest, no_column
-from extractbench_nb.runs import (
-    ACCEPTED_FILES,
-    LICENCE_FILES,
-    RUN_FOLDER,
-    Dataset,
-    load_dataset,
-)
+from extractbench_nb.runs import Dataset, load_dataset
 from extractbench_nb.stats import compare_runs, gather, refuse_two_profiles
 from extractbench_nb.support.files import make_folder, new_folder, read_text, reading, write_texts
 from extractbench_nb.support.pandas_helpers import is_missing
@@ -80,7 +73,6 @@ EFFECT = FrameSpec(
 LOG = Path("corrections", "log.csv")
 #: The index behind the last item of an array.
 _END = -1
-_MOST_PROBLEMS = 5
 Steps = tuple[str | int, ...]
 
 
@@ -222,31 +214,21 @@ def _rows(source: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from _csv_rows(Path(source), CORRECTIONS)
         return
     if not isinstance(source, pd.DataFrame):
-        raise InputError(
-            f"corrections are {type(source).__name__}; expected a frame, a view with edits, or the "
-            "path of a CSV file"
+        kind = type(source).__name__
+        raise InputError(f"corrections are {kind}; expected a frame, a view or a CSV file")
+    if "new" not in source and {"consensus", "gold", "kind"} <= set(source.columns):
+        is_other = source["kind"] == "differs_from_gold"  # a suspect: its consensus becomes gold
+        source = source.assign(
+            op=is_other.map({True: "replace", False: "add"}),
+            old=source["gold"].astype(object).where(is_other, pd.NA),
+            new=source["consensus"],
         )
-    is_suspects = "new" not in source and {"consensus", "kind"} <= set(source.columns)
-    names = ["document", "path"]
-    if is_suspects:
-        names += ["gold", "consensus", "kind"]
-    elif "op" not in source:  # removals need no value
-        names.append("new")
-    for name in names:
-        if name not in source:
+    for name in ("document", "path", *(() if "op" in source else ("new",))):
+        if name not in source:  # removals need no value
             raise InputError(f"corrections: {no_column(name, source)}")
-    used = [name for name in dict.fromkeys((*CORRECTIONS.names, *names)) if name in source]
+    used = [name for name in CORRECTIONS.names if name in source]
     for at, cells in enumerate(zip(*(source[name].tolist() for name in used), strict=True)):
-        row = dict(zip(used, cells, strict=True))
-        yield f"corrections row {at}", _from_suspect(row) if is_suspects else row
-
-
-def _from_suspect(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn a row of `suspects` into a correction: its consensus becomes gold."""
-    about = {"document": row["document"], "path": row["path"], "why": row.get("why")}
-    if row["kind"] == "differs_from_gold":
-        return about | {"op": "replace", "old": row["gold"], "new": row["consensus"]}
-    return about | {"op": "add", "new": row["consensus"]}
+        yield f"corrections row {at}", dict(zip(used, cells, strict=True))
 
 
 def _checked(where: str, row: Mapping[str, Any], remarks: Mapping[str, Any] = {}) -> Correction:
@@ -262,9 +244,9 @@ def _checked(where: str, row: Mapping[str, Any], remarks: Mapping[str, Any] = {}
         cells["op"] = "add" if steps and _is_added(steps[-1]) else "replace"
     op = cells["op"]
     for name in ("document", "path", "who", "when", "why"):
-        cell, may_be_missing = cells[name], name not in ("document", "path")
-        if not (isinstance(cell, str) and cell) and not (may_be_missing and cell is pd.NA):
-            raise InputError(f"{where}: {name} is {cell!r}; expected a text")
+        is_text = isinstance(cells[name], str) and cells[name]
+        if not is_text and (cells[name] is not pd.NA or name in ("document", "path")):
+            raise InputError(f"{where}: {name} is {cells[name]!r}; expected a text")
     where += f" ({cells['document']!r}, {one_line(path)})"
     if op not in OPS:
         raise InputError(f"{where}: op is {op!r}; {nearest(op, OPS)}")
@@ -279,10 +261,8 @@ def _checked(where: str, row: Mapping[str, Any], remarks: Mapping[str, Any] = {}
     if op == "remove":
         cells["new"] = pd.NA
     elif cells["new"] is pd.NA:
-        raise InputError(
-            f"{where}: new is missing; expected a JSON value (null is None in a column of dtype "
-            "object), or op 'remove'"
-        )
+        hint = "null is None in a column of dtype object"
+        raise InputError(f"{where}: new is missing; expected JSON ({hint}), or op 'remove'")
     return Correction(**cells)
 
 
@@ -390,8 +370,7 @@ def apply(
     Returns
     -------
     Dataset
-        The new version: schemas, gold files, PDFs, licence and recorded runs of the dataset, and
-        ``corrections/log.csv``, see `history`.
+        The new version: the files of the dataset, and ``corrections/log.csv``, see `history`.
 
     Raises
     ------
@@ -401,21 +380,13 @@ def apply(
     DatasetError
         A document is unknown, or its gold is not JSON.
     OutputError
-        The folder is not empty, lies within the dataset, or cannot be written. An incomplete
-        version is removed.
-
-    Warns
-    -----
-    UserWarning
-        Corrected gold does not fit its schema at a place where it did before.
+        The folder is not empty, lies within the dataset, or cannot be written.
 
     Notes
     -----
-    ``old`` is compared if it is stated. An ``add`` may name a key whose value in gold is empty
-    (null, or an empty text, array or object), which it replaces; objects and arrays above it that
-    are missing or null are made. Gold files that are not corrected are copied byte by byte, so that
-    ``evaluate_runs(..., resume=...)`` evaluates corrected documents only. PDFs are hard links where
-    the file system has them.
+    An ``add`` replaces an empty value, and makes objects and arrays above it that are missing or
+    null. Gold files that are not corrected are copied byte by byte, so ``evaluate_runs(...,
+    resume=...)`` evaluates corrected documents only. PDFs are hard links if possible.
 
     Examples
     --------
@@ -436,58 +407,40 @@ def apply(
         by_document[row.document].append(row._replace(when=now) if row.when is pd.NA else row)
     if not by_document:
         raise InputError("there are no corrections to apply")
-    listing: Any = ds.listing.set_index("document")
+    files_of_gold = ds.listing.set_index("document")["gold_path"]
     files: dict[Path, str] = {}
     applied: list[Correction] = []
-    problems: list[str] = []
-    violations: list[str] = []
     for document, rows in by_document.items():
         gold = ds.gold(document)
         fitting = []
         for row in rows:
             try:
-                fitting.append(_fitted(gold, row))
                 _refuse_moved_alternatives(ds, row)
+                fitting.append(_fitted(gold, row))
             except InputError as error:
-                problems.append(f"document {document!r}, {one_line(row.path)}: {error}")
-        if problems:
-            continue
+                where = f"document {document!r}, {one_line(row.path)}"
+                raise InputError(f"{where}: {error}") from None
         corrected = _patched(gold, fitting)
-        schema, file = listing.loc[document, ["schema", "gold_path"]]
-        violations += _new_violations(document, ds.schema(schema), gold, corrected)
+        file = files_of_gold[document]
         indent = re.search(r"^[{[]\s*?\n( +|\t+)", read_text(file, "gold"))
         text = json.dumps(corrected, ensure_ascii=False, indent=indent[1] if indent else 2)
         files[file.relative_to(ds.root)] = text + "\n"
         applied += [row for _, row in fitting]
-    if problems:
-        raise InputError(_first_of(problems))
     earlier = history(ds)
     version = int(earlier["version"].max()) + 1 if len(earlier) else 1
     log = [*earlier.itertuples(index=False), *((version, *row) for row in applied)]
     files[LOG] = _csv_text(HISTORY, log)
     with new_folder(target) as new:
-        _copy_files(ds, new)
+        shutil.copytree(
+            ds.root,
+            new,
+            ignore=shutil.ignore_patterns(".*"),
+            copy_function=_copy_or_link,
+            dirs_exist_ok=True,
+        )
         make_folder((new / LOG).parent)
         write_texts({new / name: text for name, text in files.items()})
-    if violations:
-        problem = "corrected gold does not fit its schema, where it did before"
-        warnings.warn(f"{problem}:\n{_first_of(violations)}", stacklevel=2)
     return load_dataset(target)
-
-
-def _first_of(problems: Sequence[str]) -> str:
-    """Write the first problems in a line each, and the number of the others."""
-    more = len(problems) - _MOST_PROBLEMS
-    return "\n".join([*problems[:_MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
-
-
-def _new_violations(document: str, schema: Any, was: Any, now: Any) -> Iterator[str]:
-    """Describe what the schema forbids in corrected gold and allowed before; not nulls."""
-    validation = Validation(parse_schema(schema).document)
-    known = {(error.json_path, error.message) for error in validation.iter_errors(was)}
-    for error in validation.iter_errors(now):
-        if error.instance is not None and (error.json_path, error.message) not in known:
-            yield f"document {document!r}, {one_line(f'{error.json_path}: {error.message}', 200)}"
 
 
 def _refuse_moved_alternatives(ds: Dataset, row: Correction) -> None:
@@ -498,26 +451,16 @@ def _refuse_moved_alternatives(ds: Dataset, row: Correction) -> None:
     start = row.path.rpartition("[")[0] + "[" if is_item else row.path
     for path in ds.accepted.loc[ds.accepted["document"] == row.document, "path"]:
         if path.startswith(start) and (is_item or path[len(start) :][:1] in ("", ".", "[")):
-            raise InputError(
-                f"the dataset's accepted alternatives have {one_line(path)}, which would point "
-                "elsewhere; correct them first"
-            )
+            problem = f"the dataset's accepted alternatives have {one_line(path)}"
+            raise InputError(f"{problem}, which would point elsewhere; correct them first")
 
 
-def _copy_files(ds: Dataset, new: Path) -> None:
-    """Copy a dataset; PDFs are linked."""
-    files = [*ds.schemas["schema_path"], *ds.listing["gold_path"], *ds.listing["pdf_path"].dropna()]
-    others = (ds.root / name for name in (*LICENCE_FILES, *ACCEPTED_FILES))
-    for path in (*files, *filter(Path.is_file, others)):
-        copied = new / path.relative_to(ds.root)
-        make_folder(copied.parent)
-        if path.suffix.lower() == ".pdf":
-            with suppress(OSError):
-                os.link(path.resolve(), copied)
-        if not copied.exists():
-            shutil.copyfile(path, copied)
-    if (ds.root / RUN_FOLDER).is_dir():
-        shutil.copytree(ds.root / RUN_FOLDER, new / RUN_FOLDER, copy_function=shutil.copyfile)
+def _copy_or_link(source: str, target: str) -> None:
+    if source.lower().endswith(".pdf"):
+        with suppress(OSError):
+            os.link(Path(source).resolve(), target)
+            return
+    shutil.copyfile(source, target)
 
 
 def history(dataset: Dataset | str | Path) -> pd.DataFrame:
@@ -532,8 +475,7 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per correction that `apply` made, oldest first: version, from 1, then the columns of
-        `corrections`. ``old`` is the earlier value of gold, NA if it had none. Empty for a dataset
-        that was not corrected.
+        `corrections`. ``old`` is the earlier value of gold, NA if it had none.
 
     Raises
     ------
@@ -548,10 +490,9 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
     ds = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     rows = []
     for where, row in _csv_rows(ds.root / LOG, HISTORY) if (ds.root / LOG).exists() else ():
-        version = row["version"]
-        if not version.isdecimal() or int(version) < 1:
-            raise InputError(f"{where}: version is {version!r}; expected 1 or more")
-        rows.append((int(version), *_checked(where, row)))
+        if not row["version"].isdecimal():
+            raise InputError(f"{where}: version is {row['version']!r}; expected 1 or more")
+        rows.append((int(row["version"]), *_checked(where, row)))
     return HISTORY.from_rows(rows)
 
 
@@ -595,10 +536,7 @@ def _with_old(row: Correction, old: Any) -> Correction:
         raise InputError(f"gold has {_shown(old)} there already; op 'replace' changes it")
     is_stated = row.old is not pd.NA and not (row.op == "add" and row.old is None)
     if is_stated and (old is MISSING or equality_key(row.old) != equality_key(old)):
-        raise InputError(
-            f"the correction is of {_shown(row.old)}, and gold has {_shown(old)}: it was made "
-            "for another version of gold"
-        )
+        raise InputError(f"the correction is of {_shown(row.old)}, and gold has {_shown(old)}")
     if old is MISSING:
         return row._replace(old=pd.NA)
     if row.op != "remove" and equality_key(row.new) == equality_key(old):
@@ -672,9 +610,8 @@ def effect(
     Returns
     -------
     pandas.DataFrame
-        One row per run and measure: documents, changed, before, after, difference and its
-        interval, which is that of `compare_runs`: paired, over documents. It covers documents that
-        were not corrected, with a difference of 0. There is no test: gold was changed on purpose.
+        One row per run and measure: documents, changed, before, after, difference and its paired
+        interval over all documents. There is no test: gold was changed on purpose.
 
     Raises
     ------

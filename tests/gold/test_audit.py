@@ -340,26 +340,6 @@ def test_16_of_35_golds_break_their_schema(published_audit: Audit) -> None:
     assert broken["document"].nunique() == 16
 
 
-@needs_dataset
-def test_known_faults_of_the_published_golds(published_audit: Audit) -> None:
-    by_kind = dict(iter(published_audit.findings.groupby("kind")))
-    assert by_kind["malformed_date"]["value"].tolist() == ["2025-01-2025"]
-    assert set(by_kind["text_for_object"]["field"]) == {"citations[]"}
-    units = by_kind["wrong_type"].query("schema == '10kq'")
-    assert set(units["value"]) == {1}
-    assert units["field"].str.endswith(".unit").all()
-    assert (by_kind["undeclared_key"]["path"] == "$.events").sum() == 4
-    shifted = by_kind["shifted_date"].set_index("value")["suggestion"]
-    assert shifted[DAY] == "2019-03 or 2019-03-01"
-
-
-@needs_dataset
-def test_every_figure_of_a_quarterly_report_is_in_its_pdf(published_audit: Audit) -> None:
-    findings = published_audit.findings.query("schema == '10kq' and kind != 'field_not_quoted'")
-    values = findings[findings["field"].str.endswith(".value")]
-    assert not values["kind"].isin(["not_in_pdf", "unlike_pdf"]).any()
-
-
 #: Kinds of the published counts that the audit no longer looks for.
 GONE = {"glued_words", "line_break", "split_item", "stray_whitespace", "trailing_punctuation"}
 
@@ -378,21 +358,3 @@ def test_the_published_counts_are_those_of_this_audit(published_audit: Audit) ->
         check_index_type=False,
         check_column_type=False,
     )
-
-
-@needs_dataset
-@pytest.mark.parametrize(
-    "document, kind, path, suggestion",
-    [
-        ("[fan24] rag survey", "unlike_pdf", "$.citations[74]", "Daliang Li"),
-        ("mck_10q_fy2025q2", "not_in_pdf", "$.meta.report_period_end_date", "2024-08-01"),
-    ],
-)
-def test_known_faults_beside_the_pdf(
-    published_audit: Audit, document: str, kind: str, path: str, suggestion: str | None
-) -> None:
-    findings = published_audit.findings
-    (near,) = findings.query("document == @document and kind == @kind and path == @path")[
-        "suggestion"
-    ]
-    assert (suggestion is None) if pd.isna(near) else suggestion in near

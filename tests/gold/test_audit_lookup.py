@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.gold.checks import Subject, find_values
-from extractbench_nb.pdf.page_text import PdfText, squash
-from extractbench_nb.pdf.similar_text import covered, nearest_passage
+from extractbench_nb.pdf.page_text import PdfText
 
 FIRST = (
     "CREDIT AGREEMENT dated as of July 18, 2019 among Solvane Pharmaceuticals, Inc.,\r\n"
@@ -156,41 +153,3 @@ def test_restricted_values_are_not_looked_up(keyword: dict[str, Any]) -> None:
     for part in (keyword, {"anyOf": [{"type": "null"}, {"type": "string"} | keyword]}):
         schema = parse_schema({"type": "object", "properties": {"a": part}})
         assert not list(find_values(Subject(schema, {"a": "xyz"}, PDF)))
-
-
-# --- the index -----------------------------------------------------------------------------
-
-
-@given(st.integers(0, len(PDF.words) - 1), st.integers(1, 30))
-def test_every_run_of_words_is_found(first: int, count: int) -> None:
-    run = PDF.words[first : first + count]
-    assert PDF.has("".join(run))
-    assert covered(" ".join(run), PDF) == (1.0, [])
-
-
-@given(st.text(max_size=60))
-def test_any_text_can_be_looked_up(text: str) -> None:
-    share, missing = covered(text, PDF)
-    assert 0 <= share <= 1
-    assert (share == 1) == (not missing)
-    passage = nearest_passage(text, PDF)
-    if passage is not None:
-        assert 0.6 <= passage.similarity <= 1
-        assert passage.page in (1, 2)
-        assert passage.text in passage.around
-
-
-@given(st.lists(st.text(max_size=40), max_size=4))
-def test_any_pages_can_be_indexed(pages: list[str]) -> None:
-    pdf = PdfText(pages)
-    assert pdf.pages == len(pages)
-    assert "".join(pdf.words) == pdf.squashed
-    assert all(squash(page) in pdf.squashed or "\x02" in page or "\ufffe" in page for page in pages)
-    assert isinstance(pdf.numbers | pdf.quantities, frozenset)
-    assert isinstance(pdf.dated, dict)
-
-
-def test_short_texts_and_digits_must_be_whole_words() -> None:
-    pdf = PdfText(("Jumping 12345",))
-    assert all(map(pdf.has, ("jumping", "12345", "jumping1")))
-    assert not any(map(pdf.has, ("jump", "umping", "1234", "2345")))

@@ -101,7 +101,6 @@ APPLIED: dict[str, tuple[list[tuple[Any, ...]], Callable[[Any], Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:corrected gold does not fit its schema")
 @pytest.mark.parametrize("name", APPLIED)
 def test_gold_is_corrected_and_the_log_says_how(name: str, ds: Dataset, tmp_path: Path) -> None:
     changes, change = APPLIED[name]
@@ -163,18 +162,6 @@ def test_versions_keep_the_log_of_earlier_ones(ds: Dataset, tmp_path: Path) -> N
         apply(second, stale, tmp_path / "v4")
 
 
-def test_a_value_that_breaks_the_schema_is_named(ds: Dataset, tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="corrected gold does not fit") as caught:
-        new = apply(ds, rows(("$.total", "6"), ("$.lines[0]", None)), tmp_path / "v1")
-    (warning,) = caught
-    assert str(warning.message).splitlines()[1:] == [
-        "document 'a', $.total: '6' is not of type 'number'"
-    ]
-    assert warning.filename == __file__
-    # what was wrong before is not named again
-    assert apply(new, rows(("$.lines[0]", "y")), tmp_path / "v2").gold("a")["total"] == "6"
-
-
 NOT_FITTING = {
     "no key": ([("$.totl", 1)], r"gold has 5 keys at \$, no key 'totl'; did you mean 'total'\?"),
     "no item": ([("$.lines[3]", 1)], r"gold has 3 items at \$\.lines, no item 3"),
@@ -193,7 +180,6 @@ NOT_FITTING = {
     "nothing there": ([("$.new", 1, {"op": "add", "old": 3})], "of 3, and gold has nothing"),
     "remove nothing": ([("$.new", REMOVE)], "no key 'new'"),
     "the same value": ([("$.total", 5.0)], "gold has 5 already; leave this correction out"),
-    "several": ([(f"$.x{n}", 1) for n in range(9)], "(?s)x0.*x4.*and 4 more"),
     "one of two": ([("$.total", 1), ("$.x", 1)], r"document 'a', \$\.x"),
 }  # fmt: skip
 
