@@ -513,13 +513,12 @@ def _fitted(gold: Any, row: Correction) -> tuple[Steps, Correction]:
                 raise InputError(f"{has}, no key {key!r}; {nearest(key, value)}")
             value = value.get(key, MISSING)
         elif isinstance(value, list) and isinstance(step, int):
-            is_behind = step in (_END, len(value))
-            if is_add and is_last and not is_behind:
-                raise InputError(f"{has}; an item is added behind the last one, at {path}[-]")
-            if not (is_add and is_last) and not 0 <= step < len(value):
-                raise InputError(f"{has}, no item {step}")
-            key = _END if is_add and is_last else step
-            value = MISSING if key == _END else value[step]
+            is_new = is_add and is_last
+            if not (step in (_END, len(value)) if is_new else 0 <= step < len(value)):
+                hint = f"; an item is added behind the last one, at {path}[-]" if is_new else ""
+                raise InputError(f"{has}, no item {step}{hint}")
+            key = _END if is_new else step
+            value = MISSING if is_new else value[step]
         elif is_add and _is_absent(value) and (isinstance(step, str) or step == _END):
             key, value = step, MISSING  # what is above an added value is made
         else:

@@ -37,35 +37,6 @@ def subject(schema: dict[str, Any], gold: Any, *pages: str) -> Subject:
     return Subject(parsed, gold, pdf)
 
 
-def test_the_walk_gives_paths_fields_and_nodes() -> None:
-    schema = schema_of(
-        a={"type": "array", "items": schema_of(b=TEXT)},
-        m={"type": "object", "additionalProperties": NUMBER},
-        u={"anyOf": [{"type": "array", "items": TEXT}, {"type": "null"}]},
-        t={"type": "array", "prefixItems": [TEXT], "items": NUMBER},
-    )
-    gold = {"a": [{"b": "x", "c d": [1]}], "m": {"k.k": 1}, "u": ["y"], "t": ["z", 2], "n": None}
-    found = [
-        (p.path, p.field, p.node.label if p.node else None) for p in subject(schema, gold).places
-    ]
-    assert found == [
-        ("$", "", "object"),
-        ("$.a", "a", "array"),
-        ("$.a[0]", "a[]", "object"),
-        ("$.a[0].b", "a[].b", "string"),
-        ("$.a[0]['c d']", "a[]['c d']", None),
-        ("$.a[0]['c d'][0]", "a[]['c d'][]", None),
-        ("$.m", "m", "object"),
-        ("$.m['k.k']", "m.*", "number"),
-        ("$.u", "u", "array | null"),
-        ("$.u[0]", "u[]", "string"),
-        ("$.t", "t", "array"),
-        ("$.t[0]", "t[]", "string"),
-        ("$.t[1]", "t[]", "number"),
-        ("$.n", "n", None),
-    ]
-
-
 # --- against the schema --------------------------------------------------------------------
 
 OBJECTS = listed({"type": "object", "properties": {"t": TEXT}})
