@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from extractbench_nb.core import (
     resolve_union,
 )
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema import Node, Schema, parse_schema
+from extractbench_nb.core.schema import Children, Node, Schema, parse_schema
 from extractbench_nb.core.text import OfflineJudge
 from extractbench_nb.core.values import (
     PATH_STEP,
@@ -324,7 +325,7 @@ class _Votes:
         """Group the items of several lists that are the same; one of each list at most."""
         ordered = sorted(lists, key=len, reverse=True)
         groups = [[item] for item in ordered[0]]
-        stated = array.params_of("array_llm").get("align_threshold")
+        stated = array.alignment_params["align_threshold"]
         threshold = 0.5 if stated is None else stated
         for items in ordered[1:]:
             firsts, joined = [group[0] for group in groups], set()
@@ -359,7 +360,8 @@ class _Votes:
     def _aligned(self, node: Node, one: list[Any], two: list[Any]) -> list[tuple[int, int]]:
         if id(node) not in self._arrays:
             self._kept.append(node)
-            self._arrays[id(node)] = node.as_items()
+            below = {"loaded": Children(items=node), "loader": None, "choices": {}}
+            self._arrays[id(node)] = replace(node, kind="array", **below)
         self._kept += [one, two]
         return self._aligner(self._arrays[id(node)], one, two)
 
