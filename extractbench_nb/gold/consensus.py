@@ -360,8 +360,9 @@ class _Votes:
     def _aligned(self, node: Node, one: list[Any], two: list[Any]) -> list[tuple[int, int]]:
         if id(node) not in self._arrays:
             self._kept.append(node)
-            below = {"loaded": Children(items=node), "loader": None, "choices": {}}
-            self._arrays[id(node)] = replace(node, kind="array", **below)
+            below = Children(items=node)
+            array = replace(node, kind="array", loaded=below, loader=None, choices={})
+            self._arrays[id(node)] = array
         self._kept += [one, two]
         return self._aligner(self._arrays[id(node)], one, two)
 

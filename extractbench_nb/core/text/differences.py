@@ -207,8 +207,6 @@ def _is_said_twice(run: Run, text: Prepared, other: Prepared) -> bool:
         ]
     joined, initials = "".join(rest), _initials(rest)
     for token in acronyms:
-        if len(token) not in _ACRONYM_LENGTHS:
-            continue
         if aliases([token]) & aliases(rest) or (len(run) == 1 and token in joined):
             return True
         letters = joined if len(run) == 1 else initials

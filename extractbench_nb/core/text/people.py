@@ -17,7 +17,6 @@ _CLUSTER = (2, 3)
 _GIVEN_AND_SURNAME = 2
 _TITLES = lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
-_NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
 _VOWELS = frozenset("AEIOUY")
 
@@ -51,8 +50,6 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     untitled = list(words)
     while len(untitled) > 1 and untitled[0].lower() in lexicon.HONORIFICS:
         del untitled[0]
-    if len(untitled) > _GIVEN_AND_SURNAME and untitled[-2:] == ["Ph", "D"]:
-        del untitled[-2:]
     while len(untitled) > _GIVEN_AND_SURNAME and untitled[-1].lower() in lexicon.DEGREES:
         del untitled[-1]
     mixed = not all(map(str.isupper, untitled))
@@ -91,8 +88,6 @@ def _name_groups(text: str) -> list[list[str]] | None:
 def read_people(text: str) -> tuple[Person, ...]:
     """Read a list of names: ``Smith, J. and Doe, R.``, ``John Smith, Rita Doe``."""
     if not ("," in text or ";" in text or " and " in text) or len(text) > _MAX_LIST:
-        return ()
-    if _NOT_IN_NAMES.search(text):
         return ()
     parts = [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
     if ";" not in text:

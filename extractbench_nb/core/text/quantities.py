@@ -334,8 +334,6 @@ class _Reader:
         dash = self.text.rfind("-", 0, start)
         if dash == 0:
             return True
-        if start - dash > 1 and i > 0:  # "up - 5": a space after the dash
-            return False
         before = self.text[dash - 1]
         if before.isalnum() or before in ")-":
             return False
