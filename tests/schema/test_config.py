@@ -97,22 +97,6 @@ def test_form(config: Any, metrics: Any, weight: float) -> None:
     assert config_of(schema).weight == weight
 
 
-DEFAULTS = {
-    "string": [("string_semantic", {}, 1.0)],
-    "number": [("number_tolerance", {"tolerance": 0.001}, 1.0)],
-    "integer": [("integer_exact", {}, 1.0)],
-    "boolean": [("boolean_exact", {}, 1.0)],
-    "array": [("array_llm", {}, 1.0)],
-    "object": None,
-    "null": None,
-}
-
-
-@pytest.mark.parametrize("kind", DEFAULTS)
-def test_default(kind: str) -> None:
-    assert metrics_of({"type": kind}) == DEFAULTS[kind]
-
-
 URI = [
     pytest.param("string_exact", "uri", "string_url", id="uri and string_exact"),
     pytest.param({"metric_id": "string_exact"}, "uri", "string_url", id="long form"),

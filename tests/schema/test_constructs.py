@@ -144,11 +144,6 @@ def test_required_and_unknown_keywords_are_kept() -> None:
     assert a.keywords["examples"] == ["u"]
 
 
-def test_closed_is_known_to_the_node() -> None:
-    assert child(obj(a={"type": "object", "additionalProperties": False})).closed
-    assert not child(obj(a={"type": "object"})).closed
-
-
 DEFS = {
     "$defs": {
         "name": {"type": "string", "description": "theirs", "evaluation_config": "string_exact"},
@@ -227,14 +222,6 @@ def test_mutually_recursive_definitions_evaluate_as_deep_as_the_data() -> None:
         ["$.a.b.v", "correct"],
         ["$.a.b.a.b.v", "incorrect"],
     ]
-
-
-def test_mutually_recursive_definitions_are_each_listed_with_their_properties() -> None:
-    schema = {
-        "$defs": {"a": obj(b={"$ref": "#/$defs/b"}), "b": obj(v=STRING, a={"$ref": "#/$defs/a"})},
-        **obj(a={"$ref": "#/$defs/a"}),
-    }
-    assert "a.b.v" in xb.schema.parse_schema(schema).to_frame()["field"].tolist()
 
 
 @pytest.mark.parametrize("envelope", ["schema_definition", "schema", "json_schema"])

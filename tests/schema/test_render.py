@@ -92,14 +92,6 @@ def test_frame_rows() -> None:
     ]
 
 
-def test_schema_path_says_oneof_where_the_schema_does() -> None:
-    schema = {"type": "object", "properties": {"a": {"oneOf": [STRING, {"type": "array"}]}}}
-    assert (
-        "$.properties.a.oneOf[1]"
-        in xb.schema.parse_schema(schema).to_frame()["schema_path"].tolist()
-    )
-
-
 def test_several_metrics_share_a_row() -> None:
     config = {
         "metrics": [

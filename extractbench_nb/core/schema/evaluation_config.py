@@ -221,17 +221,17 @@ def check_types(
             raise ConfigError(pointer, f"{problem}; it applies to {', '.join(applies)}")
 
 
+_CONTAINERS = frozenset(("object", "array", "unknown"))
+
+
 def _accepted(value: Any, pointer: str) -> tuple[tuple[Any, ...], ...]:
     """Read the lists of values that mean the same."""
     _expect(isinstance(value, list), value, pointer, "a list of lists of values")
+    expected = "a list of two or more values that mean the same: texts, numbers, booleans or nulls"
     for i, group in enumerate(value):
         is_group = isinstance(group, list) and len(group) > 1
-        expected = "a list of two or more values that mean the same"
+        is_group = is_group and _CONTAINERS.isdisjoint(map(json_type, group))
         _expect(is_group, group, f"{pointer}/{i}", expected)
-        for j, member in enumerate(group):
-            is_scalar = json_type(member) not in ("object", "array", "unknown")
-            expected = "a text, a number, a boolean or null"
-            _expect(is_scalar, member, f"{pointer}/{i}/{j}", expected)
     seen = set()
     for member in (member for group in value for member in group):
         if equality_key(member) in seen:

@@ -132,15 +132,13 @@ class Quantity(NamedTuple):
     @staticmethod
     def read(text: str) -> Quantity | None:
         """Read a text that consists of one quantity, such as ``USD 2.3bn``; None for any other."""
-        if len(text) > _MAX_QUANTITY_TEXT:
-            return None
-        tokens = read_tokens(_with_unit_words(unify(text)))
+        _, tokens = _read_short(text)
         return tokens[0].quantity if len(tokens) == 1 else None
 
     @staticmethod
     def sizes_in(unified: str) -> frozenset[float]:
         """Return the sizes of all quantities in a text, with their scale words multiplied in."""
-        tokens = read_tokens(_with_unit_words(unified))
+        tokens = read_tokens(_replace_units(unified, unified.lower()))
         return frozenset(abs(token.quantity.value) for token in tokens if token.quantity)
 
     @staticmethod
@@ -181,9 +179,13 @@ def phrase_replacer(phrases: Mapping[str, str]) -> Callable[[str, str], str]:
 _replace_units = phrase_replacer(UNIT_PHRASES)
 
 
-def _with_unit_words(text: str) -> str:
-    """Replace phrases such as ``miles per hour`` by units of one word."""
-    return _replace_units(text, text.lower())
+def _read_short(text: str) -> tuple[str, list[Token]]:
+    """Rewrite units of several words and cut a text into tokens; a longer text has none."""
+    if len(text) > _MAX_QUANTITY_TEXT:
+        return text, []
+    text = unify(text)
+    text = _replace_units(text, text.lower())
+    return text, read_tokens(text)
 
 
 def read_tokens(text: str, dates: Sequence[Token] = ()) -> list[Token]:
@@ -492,10 +494,8 @@ def other_writings(value: float | str) -> list[str]:
     if not 0 <= value < _HUNDRED or value != int(value):
         return []
     whole = int(value)
-    if whole in _NUMBER_WORDS:
-        return [_NUMBER_WORDS[whole]]
     ones = whole % WHOLE_TENS.step
-    return [f"{_NUMBER_WORDS[whole - ones]}-{_NUMBER_WORDS[ones]}"]
+    return [_NUMBER_WORDS.get(whole) or f"{_NUMBER_WORDS[whole - ones]}-{_NUMBER_WORDS[ones]}"]
 
 
 def read_number(text: str) -> float | None:
@@ -512,10 +512,7 @@ def read_number(text: str) -> float | None:
     >>> read_number("33-37"), read_number("<5"), read_number("5-")
     (None, None, None)
     """
-    if len(text) > _MAX_QUANTITY_TEXT:
-        return None
-    text = _with_unit_words(unify(text))
-    tokens = read_tokens(text)
+    text, tokens = _read_short(text)
     if len(tokens) != 1 or tokens[0].quantity is None:
         return None
     before, after = text[: tokens[0].start], text[tokens[0].end :]
