@@ -187,7 +187,7 @@ def parse_config(
             _check_keys(entry, ("preset",), pointer)
         specs = [_named(value["preset"], f"{pointer}/preset", registry)]
     else:
-        specs = [_spec(entry, pointer, registry)]
+        specs = [_spec(entry if "metric_id" in entry else value, pointer, registry)]
     return NodeConfig(tuple(specs), weight, accepted)
 
 
