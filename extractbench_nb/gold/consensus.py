@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb.core import PROFILES, OptimalAligner, Profile, resolve_union
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema import Node, Schema, parse_schema
+from extractbench_nb.core.schema import Children, Node, Schema, parse_schema
 from extractbench_nb.core.text import OfflineJudge
 from extractbench_nb.core.values import PATH_STEP, canonical_unordered, json_text, scalars
 from extractbench_nb.errors import InputError, MissingPdfError
@@ -254,7 +255,9 @@ class _Votes:
     def aligned(self, node: Node, gold: list[Any], other: list[Any]) -> list[tuple[int, int]]:
         """Pair the items of two arrays whose items have this node."""
         if id(node) not in self._arrays:
-            self._arrays[id(node)] = node.as_items()
+            below = Children(items=node)
+            array = replace(node, kind="array", loaded=below, loader=None, choices={})
+            self._arrays[id(node)] = array
         self._kept += [node, gold, other]
         return self._aligner(self._arrays[id(node)], gold, other)
 
@@ -278,7 +281,7 @@ class _Votes:
         """Group the items of several lists that are the same; one of each list at most."""
         ordered = sorted(lists, key=len, reverse=True)
         groups = [[item] for item in ordered[0]]
-        stated = array.params_of("array_llm").get("align_threshold")
+        stated = array.alignment_params["align_threshold"]
         threshold = 0.5 if stated is None else stated
         for items in ordered[1:]:
             firsts, joined = [group[0] for group in groups], set()

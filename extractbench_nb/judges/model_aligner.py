@@ -249,7 +249,8 @@ class LLMAligner(Shown):
         JudgeError
             A question has no answer that can be used; with all calls that were made.
         """
-        params, items = node.params_of(ALIGNING), node.children.items
+        items = node.children.items
+        params = next((spec.params for spec in node.specs if spec.metric_id == ALIGNING), {})
         prefix = len(node.children.prefix)
         pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
         if items is None:

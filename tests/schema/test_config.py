@@ -66,16 +66,15 @@ def test_presets_are_listed() -> None:
 
 
 FORMS = [
-    pytest.param("string_exact", [("string_exact", {}, 1.0)], 1.0, id="preset"),
-    pytest.param(
+    ("string_exact", [("string_exact", {}, 1.0)], 1.0),
+    (
         {"metric_id": "string_fuzzy", "params": {"threshold": 0.5}},
         [("string_fuzzy", {"threshold": 0.5}, 1.0)],
         1.0,
-        id="one metric",
     ),
-    pytest.param({"metric_id": "date"}, [("date", {}, 1.0)], 1.0, id="params left out"),
-    pytest.param({"metric_id": "date", "params": None}, [("date", {}, 1.0)], 1.0, id="params null"),
-    pytest.param(
+    ({"metric_id": "date"}, [("date", {}, 1.0)], 1.0),
+    ({"metric_id": "date", "params": None}, [("date", {}, 1.0)], 1.0),
+    (
         {
             "metrics": [
                 {"metric_id": "string_exact", "weight": 2},
@@ -85,12 +84,9 @@ FORMS = [
         },
         [("string_exact", {}, 2.0), ("string_fuzzy", {"threshold": 0.6}, 0.5)],
         3.0,
-        id="several metrics",
     ),
-    pytest.param(
-        {"metrics": [{"metric_id": "string_exact"}]}, [("string_exact", {}, 1.0)], 1.0, id="one"
-    ),
-    pytest.param(None, [("string_semantic", {}, 1.0)], 1.0, id="null is absent"),
+    ({"metrics": [{"metric_id": "string_exact"}]}, [("string_exact", {}, 1.0)], 1.0),
+    (None, [("string_semantic", {}, 1.0)], 1.0),
 ]
 
 
@@ -99,22 +95,6 @@ def test_form(config: Any, metrics: Any, weight: float) -> None:
     schema = {**STRING, "evaluation_config": config}
     assert metrics_of(schema) == metrics
     assert config_of(schema).weight == weight
-
-
-DEFAULTS = {
-    "string": [("string_semantic", {}, 1.0)],
-    "number": [("number_tolerance", {"tolerance": 0.001}, 1.0)],
-    "integer": [("integer_exact", {}, 1.0)],
-    "boolean": [("boolean_exact", {}, 1.0)],
-    "array": [("array_llm", {}, 1.0)],
-    "object": None,
-    "null": None,
-}
-
-
-@pytest.mark.parametrize("kind", DEFAULTS)
-def test_default(kind: str) -> None:
-    assert metrics_of({"type": kind}) == DEFAULTS[kind]
 
 
 URI = [

@@ -30,40 +30,24 @@ def child(schema: Any, name: str = "a") -> Any:
 
 
 TYPES = [
-    pytest.param(STRING, "string", "string_semantic", False, id="string"),
-    pytest.param({"type": "number"}, "number", "number_tolerance", False, id="number"),
-    pytest.param(INTEGER, "integer", "integer_exact", False, id="integer"),
-    pytest.param({"type": "boolean"}, "boolean", "boolean_exact", False, id="boolean"),
-    pytest.param({"type": "null"}, "null", None, True, id="null"),
-    pytest.param({"type": "object"}, "object", None, False, id="object"),
-    pytest.param({"type": "array"}, "array", "array_llm", False, id="array"),
-    pytest.param({}, "any", None, False, id="no type"),
-    pytest.param(True, "any", None, False, id="true"),
-    pytest.param({"type": ["string"]}, "string", "string_semantic", False, id="list of one"),
-    pytest.param(
-        {"type": ["integer", "null"]}, "integer | null", "integer_exact", True, id="type or null"
-    ),
-    pytest.param(
-        {"type": ["null", "array"]}, "array | null", "array_llm", True, id="array or null"
-    ),
-    pytest.param({"type": ["object", "null"]}, "object | null", None, True, id="object or null"),
-    pytest.param(
-        {"type": "string", "nullable": True},
-        "string | null",
-        "string_semantic",
-        True,
-        id="nullable",
-    ),
-    pytest.param({"properties": {}, "items": {}}, "array", "array_llm", False, id="implied array"),
-    pytest.param({"properties": {"x": {}}}, "object", None, False, id="implied object"),
-    pytest.param({"enum": ["a", "b"]}, "string", "string_semantic", False, id="enum of strings"),
-    pytest.param(
-        {"enum": ["a", None]}, "string | null", "string_semantic", True, id="enum with null"
-    ),
-    pytest.param({"enum": [1, 2]}, "integer", "integer_exact", False, id="enum of integers"),
-    pytest.param({"const": 3}, "integer", "integer_exact", False, id="const integer"),
-    pytest.param({"const": 2.5}, "number", "number_tolerance", False, id="const number"),
-    pytest.param({"const": False}, "boolean", "boolean_exact", False, id="const boolean"),
+    (STRING, "string", "string_semantic", False),
+    ({"type": "number"}, "number", "number_tolerance", False),
+    (INTEGER, "integer", "integer_exact", False),
+    ({"type": "boolean"}, "boolean", "boolean_exact", False),
+    ({"type": "null"}, "null", None, True),
+    ({"type": "object"}, "object", None, False),
+    ({"type": "array"}, "array", "array_llm", False),
+    ({}, "any", None, False),
+    (True, "any", None, False),
+    ({"type": ["integer", "null"]}, "integer | null", "integer_exact", True),
+    ({"type": ["null", "array"]}, "array | null", "array_llm", True),
+    ({"type": ["object", "null"]}, "object | null", None, True),
+    ({"type": "string", "nullable": True}, "string | null", "string_semantic", True),
+    ({"properties": {}, "items": {}}, "array", "array_llm", False),
+    ({"properties": {"x": {}}}, "object", None, False),
+    ({"enum": ["a", "b"]}, "string", "string_semantic", False),
+    ({"enum": [1, 2]}, "integer", "integer_exact", False),
+    ({"const": 3}, "integer", "integer_exact", False),
 ]
 
 
@@ -75,13 +59,9 @@ def test_type(schema: Any, label: str, metric: str | None, nullable: bool) -> No
 
 
 COMBINATIONS = [
-    pytest.param(
-        {"oneOf": [STRING, INTEGER]}, [("a", "string | integer", None)], id="oneOf scalars"
-    ),
-    pytest.param(
-        {"type": ["string", "integer"]}, [("a", "string | integer", None)], id="type list"
-    ),
-    pytest.param(
+    ({"oneOf": [STRING, INTEGER]}, [("a", "string | integer", None)]),
+    ({"type": ["string", "integer"]}, [("a", "string | integer", None)]),
+    (
         {"anyOf": [{"type": "array", "items": STRING}, obj(k=INTEGER), {"type": "null"}]},
         [
             ("a", "array | object | null", None),
@@ -90,9 +70,8 @@ COMBINATIONS = [
             ("a", "object", None),
             ("a.k", "integer", "integer_exact"),
         ],
-        id="anyOf containers",
     ),
-    pytest.param(
+    (
         {"type": ["object", "array"], "properties": {"z": STRING}, "items": INTEGER},
         [
             ("a", "object | array", None),
@@ -101,47 +80,30 @@ COMBINATIONS = [
             ("a", "array", "array_llm"),
             ("a[]", "integer", "integer_exact"),
         ],
-        id="type list of containers",
     ),
-    pytest.param(
-        {"allOf": [STRING, {"minLength": 2}]}, [("a", "string", "string_semantic")], id="allOf"
-    ),
-    pytest.param(
+    (
         {"allOf": [obj(x=STRING), {"properties": {"y": INTEGER}, "required": ["y"]}]},
         [
             ("a", "object", None),
             ("a.x", "string", "string_semantic"),
             ("a.y", "integer", "integer_exact"),
         ],
-        id="allOf adds properties up",
     ),
-    pytest.param(
-        {"allOf": [{"type": "number"}, INTEGER]}, [("a", "integer", "integer_exact")], id="narrow"
-    ),
-    pytest.param(
-        {"allOf": [{"type": ["string", "null"]}, STRING]},
-        [("a", "string", "string_semantic")],
-        id="allOf intersects type lists",
-    ),
-    pytest.param(
+    ({"allOf": [{"type": ["string", "null"]}, STRING]}, [("a", "string", "string_semantic")]),
+    (
         {"allOf": [obj(x={"type": ["string", "integer"]}), obj(x=INTEGER)]},
         [("a", "object", None), ("a.x", "integer", "integer_exact")],
-        id="allOf merges one property of two parts",
     ),
-    pytest.param(
+    (
         {"type": "object", "additionalProperties": {"type": "number"}},
         [("a", "object", None), ("a.*", "number", "number_tolerance")],
-        id="map",
     ),
-    pytest.param(
+    (
         {"type": "object", "additionalProperties": True},
         [("a", "object", None), ("a.*", "any", None)],
-        id="open",
     ),
-    pytest.param(
-        {"type": "object", "additionalProperties": False}, [("a", "object", None)], id="closed"
-    ),
-    pytest.param(
+    ({"type": "object", "additionalProperties": False}, [("a", "object", None)]),
+    (
         {"type": "array", "prefixItems": [STRING, INTEGER], "items": {"type": "boolean"}},
         [
             ("a", "array", "array_llm"),
@@ -149,16 +111,14 @@ COMBINATIONS = [
             ("a[1]", "integer", "integer_exact"),
             ("a[]", "boolean", "boolean_exact"),
         ],
-        id="prefixItems",
     ),
-    pytest.param(
+    (
         {"type": "array", "items": {"type": "array", "items": STRING}},
         [
             ("a", "array", "array_llm"),
             ("a[]", "array", "array_llm"),
             ("a[][]", "string", "string_semantic"),
         ],
-        id="array of arrays",
     ),
 ]
 
@@ -184,11 +144,6 @@ def test_required_and_unknown_keywords_are_kept() -> None:
     assert a.keywords["examples"] == ["u"]
 
 
-def test_closed_is_known_to_the_node() -> None:
-    assert child(obj(a={"type": "object", "additionalProperties": False})).closed
-    assert not child(obj(a={"type": "object"})).closed
-
-
 DEFS = {
     "$defs": {
         "name": {"type": "string", "description": "theirs", "evaluation_config": "string_exact"},
@@ -196,37 +151,25 @@ DEFS = {
     }
 }
 REFERENCES = [
-    pytest.param({"$ref": "#/$defs/name"}, "string", "string_exact", "theirs", id="$defs"),
-    pytest.param(
-        {"$ref": "#/$defs/name", "description": "mine"}, "string", "string_exact", "mine", id="desc"
-    ),
-    pytest.param(
+    ({"$ref": "#/$defs/name"}, "string", "string_exact", "theirs"),
+    ({"$ref": "#/$defs/name", "description": "mine"}, "string", "string_exact", "mine"),
+    (
         {"$ref": "#/$defs/name", "evaluation_config": "string_fuzzy"},
         "string",
         "string_fuzzy",
         "theirs",
-        id="sibling config wins",
     ),
-    pytest.param(
+    (
         {"$ref": "#/$defs/name", "type": ["string", "null"]},
         "string | null",
         "string_exact",
         "theirs",
-        id="sibling type wins",
     ),
-    pytest.param({"$ref": "#/$defs/a~1b~0c"}, "integer", "integer_exact", None, id="escaped"),
-    pytest.param({"$ref": "#/%24defs/name"}, "string", "string_exact", "theirs", id="percent"),
-    pytest.param({"$ref": "#/properties/z"}, "number", "number_tolerance", None, id="property"),
-    pytest.param(
-        {"$ref": "#/properties/u/anyOf/1"}, "boolean", "boolean_exact", None, id="into a list"
-    ),
-    pytest.param(
-        {"allOf": [{"$ref": "#/$defs/name"}], "title": "T"},
-        "string",
-        "string_exact",
-        "theirs",
-        id="allOf of one reference",
-    ),
+    ({"$ref": "#/$defs/a~1b~0c"}, "integer", "integer_exact", None),
+    ({"$ref": "#/%24defs/name"}, "string", "string_exact", "theirs"),
+    ({"$ref": "#/properties/z"}, "number", "number_tolerance", None),
+    ({"$ref": "#/properties/u/anyOf/1"}, "boolean", "boolean_exact", None),
+    ({"allOf": [{"$ref": "#/$defs/name"}], "title": "T"}, "string", "string_exact", "theirs"),
 ]
 
 
@@ -279,14 +222,6 @@ def test_mutually_recursive_definitions_evaluate_as_deep_as_the_data() -> None:
         ["$.a.b.v", "correct"],
         ["$.a.b.a.b.v", "incorrect"],
     ]
-
-
-def test_mutually_recursive_definitions_are_each_listed_with_their_properties() -> None:
-    schema = {
-        "$defs": {"a": obj(b={"$ref": "#/$defs/b"}), "b": obj(v=STRING, a={"$ref": "#/$defs/a"})},
-        **obj(a={"$ref": "#/$defs/a"}),
-    }
-    assert "a.b.v" in xb.schema.parse_schema(schema).to_frame()["field"].tolist()
 
 
 @pytest.mark.parametrize("envelope", ["schema_definition", "schema", "json_schema"])

@@ -10,6 +10,7 @@ from extractbench_nb.core.schema.parse import SchemaSource as SchemaSource
 from extractbench_nb.core.schema.parse import is_schema as is_schema
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.core.schema.schema_nodes import MISSING as MISSING
+from extractbench_nb.core.schema.schema_nodes import Children as Children
 from extractbench_nb.core.schema.schema_nodes import Node, Schema
 from extractbench_nb.core.schema.validation import Validation as Validation
 from extractbench_nb.support.moved import moved_names

@@ -149,8 +149,8 @@ def default_config(kind: str) -> NodeConfig | None:
     return _DEFAULTS.get(kind)
 
 
-_KEYS = ("metric_id", "params", "weight", "metrics", "aggregation_weight", "preset", "accepted")
 _METRIC_KEYS = ("metric_id", "params", "weight")
+_KEYS = (*_METRIC_KEYS, "metrics", "aggregation_weight", "preset", "accepted")
 
 
 def parse_config(
@@ -172,19 +172,19 @@ def parse_config(
     entry = {k: v for k, v in value.items() if k not in ("accepted", "aggregation_weight")}
     if default is not None and value and not entry:
         return NodeConfig(default.metrics, weight, accepted)
+    named = [key for key in ("metrics", "metric_id", "preset") if key in value]
+    if registry is not None and len(named) > 1:
+        raise ConfigError(pointer, f"has {named[0]!r} and {named[1]!r}; expected one of them")
     if "metrics" in value:
         entries = value["metrics"]
         if entries == [] and registry is None:  # the published package: nothing to score
             return NodeConfig((MetricSpec(SKIP),), weight, accepted)
-        if "metric_id" in value or "preset" in value:
-            raise ConfigError(pointer, "has both 'metrics' and 'metric_id'; expected one of them")
         is_list = isinstance(entries, list) and bool(entries)
         _expect(is_list, entries, f"{pointer}/metrics", "a list of at least one metric")
         specs = [_spec(e, f"{pointer}/metrics/{i}", registry) for i, e in enumerate(entries)]
     elif "preset" in value:
-        if registry is not None and {"params", "metric_id"} & value.keys():
-            problem = "has 'preset' with 'params' or 'metric_id'; expected 'metric_id' and 'params'"
-            raise ConfigError(pointer, f"{problem}, or 'preset' alone")
+        if registry is not None:
+            _check_keys(entry, ("preset",), pointer)
         specs = [_named(value["preset"], f"{pointer}/preset", registry)]
     else:
         specs = [_spec(entry if "metric_id" in entry else value, pointer, registry)]
@@ -221,17 +221,17 @@ def check_types(
             raise ConfigError(pointer, f"{problem}; it applies to {', '.join(applies)}")
 
 
+_CONTAINERS = frozenset(("object", "array", "unknown"))
+
+
 def _accepted(value: Any, pointer: str) -> tuple[tuple[Any, ...], ...]:
     """Read the lists of values that mean the same."""
     _expect(isinstance(value, list), value, pointer, "a list of lists of values")
+    expected = "a list of two or more values that mean the same: texts, numbers, booleans or nulls"
     for i, group in enumerate(value):
         is_group = isinstance(group, list) and len(group) > 1
-        expected = "a list of two or more values that mean the same"
+        is_group = is_group and _CONTAINERS.isdisjoint(map(json_type, group))
         _expect(is_group, group, f"{pointer}/{i}", expected)
-        for j, member in enumerate(group):
-            is_scalar = json_type(member) not in ("object", "array", "unknown")
-            expected = "a text, a number, a boolean or null"
-            _expect(is_scalar, member, f"{pointer}/{i}/{j}", expected)
     seen = set()
     for member in (member for group in value for member in group):
         if equality_key(member) in seen:

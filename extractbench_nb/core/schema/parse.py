@@ -6,12 +6,10 @@ import copyreg
 import json
 import warnings
 from collections.abc import Hashable, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
-from weakref import WeakKeyDictionary
 
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.schema.evaluation_config import (
@@ -126,13 +124,10 @@ def parse_schema(
         envelope = wrapping[0]
         document = document[envelope]
     else:
-        kind, expected = json_type(document), "expected an object (a JSON Schema)"
-        if kind != "unknown":
-            raise SchemaError("", f"found {kind}; {expected}")
-        is_class = isinstance(document, type)
-        found = f"the class {document.__name__}" if is_class else f"a {type(document).__name__}"
-        other = "a Pydantic model class or a TypeAdapter of the type"
-        raise SchemaError("", f"found {found}; {expected}, {other}")
+        expected = "an object (a JSON Schema), a Pydantic model class or a TypeAdapter"
+        kind = json_type(document)
+        found = f"a {type(document).__name__}" if kind == "unknown" else kind
+        raise SchemaError("", f"found {found}; expected {expected}")
     try:
         return _parsed(document, envelope)
     except SchemaError as error:
@@ -179,11 +174,6 @@ def model_schema(source: Any) -> Any:
         write, name = getattr(source, "json_schema", None) if adapts else None, kind.__name__
     if not callable(write):
         return source
-    core = getattr(source, "__pydantic_core_schema__", getattr(source, "core_schema", None))
-    with suppress(TypeError):  # no weak reference
-        written_core, document = _written.get(source, (None, None))
-        if document is not None and core is written_core is not None:
-            return document
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # defaults that JSON does not have
@@ -194,13 +184,7 @@ def model_schema(source: Any) -> Any:
     for part in all_schemas(document):
         if part.get("format") == "password" and part.get("writeOnly") is True:
             part.setdefault("evaluation_config", SKIP)
-    with suppress(TypeError):
-        _written[source] = core, document
     return document
-
-
-#: Schemas of models, with the object that rebuilding a model replaces.
-_written: WeakKeyDictionary[Any, tuple[Any, dict[str, Any]]] = WeakKeyDictionary()
 
 
 def restore_schema(document: dict[str, Any], envelope: str | None) -> Schema:

@@ -16,7 +16,6 @@ from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig
 from extractbench_nb.core.schema.subschemas import Patterns
-from extractbench_nb.core.values.json_values import json_text
 from extractbench_nb.support.cards import card_html, tree_html
 
 
@@ -285,31 +284,6 @@ class Node:
         declared = next((spec.params for spec in self.specs if spec.entry.aligns), None)
         return {**_ALIGNMENT_DEFAULTS, **declared} if declared else _ALIGNMENT_DEFAULTS
 
-    def params_of(self, metric: str) -> Mapping[str, Any]:
-        """Return the declared params of one of the node's metrics.
-
-        Parameters
-        ----------
-        metric : str
-            Id of the metric.
-
-        Returns
-        -------
-        mapping
-            Empty if the node has no such metric.
-        """
-        return next((spec.params for spec in self.specs if spec.metric_id == metric), {})
-
-    def as_items(self) -> Node:
-        """Return an array of such nodes.
-
-        Returns
-        -------
-        Node
-            An array whose items are this node; its other properties are the node's own.
-        """
-        return replace(self, kind="array", loaded=Children(items=self), loader=None, choices={})
-
     @property
     def weight(self) -> float:
         """The node's ``aggregation_weight``."""
@@ -330,17 +304,17 @@ NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, 
 class Missing(Enum):
     """The type of `MISSING`, the value of a key that is not there; false, as None is."""
 
-    MISSING = "missing"
+    MISSING = ""
+
+    def __bool__(self) -> bool:
+        """Return False."""
+        return False
 
     def __repr__(self) -> str:
         """Return ``MISSING``."""
         return self.name
 
     __str__ = __repr__
-
-    def __bool__(self) -> bool:
-        """Return False."""
-        return False
 
 
 #: The value of a key that is not there.
@@ -521,8 +495,7 @@ class Schema:
             rows.append(Shown(node, parent, name, below is None, []))
             if parent is not None:
                 rows[parent].below.append(at)
-            names = _names(below or [])
-            named = [(child, at, name) for child, name in zip(below or [], names, strict=True)]
+            named = [(child, at, name) for child, name in _named(below or [])]
             stack.extend(reversed(named))
         return rows
 
@@ -628,28 +601,12 @@ def _shown_children(node: Node, met: set[frozenset[str]]) -> list[Node] | None:
     return [b for b in branches if b.kind in ("object", "array", "union")]
 
 
-def _names(siblings: list[Node]) -> list[str]:
-    """Return the names of sibling rows; branches of one type get what tells them apart."""
-    alike = Counter((node.field, node.name, node.label) for node in siblings)
-    names = [
-        f"{node.name} ({_branch_name(node)})"
-        if alike[node.field, node.name, node.label] > 1
-        else node.name
-        for node in siblings
-    ]
-    counts = Counter(names)
-    return [
-        f"{name} {place}" if counts[name] > 1 and node.name != name else name
-        for place, (node, name) in enumerate(zip(siblings, names, strict=True))
-    ]
-
-
-def _branch_name(branch: Node) -> str:
-    """Return the title of a branch, else its constant key, else the definition it refers to."""
-    title = branch.keywords.get("title")
-    if isinstance(title, str):
-        return title
-    for name, child in branch.children.properties.items():
-        if "const" in child.keywords:
-            return f"{name} = {json_text(child.keywords['const'])}"
-    return (branch.ref or branch.schema_path).rpartition("/" if branch.ref else ".")[2]
+def _named(siblings: list[Node]) -> Iterator[tuple[Node, str]]:
+    """Name sibling rows; branches of one type by their title or definition, else by their place."""
+    counts = Counter((node.field, node.name, node.label) for node in siblings)
+    for node in siblings:
+        is_alone = counts[node.field, node.name, node.label] == 1
+        title = node.keywords.get("title")
+        place = (node.ref or node.schema_path).rpartition("/" if node.ref else ".")[2]
+        told_apart = title if isinstance(title, str) else place
+        yield node, node.name if is_alone else f"{node.name} ({told_apart})"
