@@ -8,7 +8,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.simulation.catalogue import CORRUPTIONS
+from extractbench_nb.simulation.document_corruptions import CORRUPTIONS
 from extractbench_nb.views import plots
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
