@@ -81,7 +81,7 @@ def pdf_of(ds: HasPdfs | None, document: Any) -> Path:
 
 
 _MARK = (255, 222, 89)
-_EDGES = ("x0", "y0", "x1", "y1")
+EDGES = ("x0", "y0", "x1", "y1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +168,12 @@ def render_page(
     """
     boxes = as_pandas(boxes)
     if isinstance(boxes, pd.DataFrame):
-        for name in (*_EDGES, "page"):
+        for name in (*EDGES, "page"):
             if name not in boxes.columns:
                 raise InputError(
                     f"boxes: the DataFrame has no column {name!r}, as find_evidence has"
                 )
-        boxes = boxes.loc[boxes["page"] == page, list(_EDGES)].to_numpy().tolist()
+        boxes = boxes.loc[boxes["page"] == page, list(EDGES)].to_numpy().tolist()
     places = [_box(box) for box in boxes]
     asked: object = scale
     if not isinstance(asked, int | float) or not 0 < asked <= 10:  # noqa: PLR2004
@@ -212,7 +212,7 @@ def _box(box: Any) -> tuple[float, ...]:
         values = tuple(map(float, box))
     except (TypeError, ValueError):
         values = ()
-    if len(values) != len(_EDGES) or not np.isfinite(values).all():
+    if len(values) != len(EDGES) or not np.isfinite(values).all():
         raise InputError(f"boxes hold {box!r:.80}; expected four finite numbers x0, y0, x1, y1")
     return values
 

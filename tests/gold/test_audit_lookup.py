@@ -12,7 +12,7 @@ from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.gold.entries import Subject, walk
 from extractbench_nb.gold.lookup import find_values, is_looked_up
 from extractbench_nb.pdf.page_text import PdfText, squash
-from extractbench_nb.pdf.similar_text import covered, nearest_passage
+from extractbench_nb.pdf.search import covered, nearest_passage
 
 FIRST = (
     "CREDIT AGREEMENT dated as of July 18, 2019 among Solvane Pharmaceuticals, Inc.,\r\n"

@@ -8,8 +8,7 @@ import pytest
 
 from extractbench_nb.core.text.quantities import other_writings
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.page_text import PdfText
-from extractbench_nb.pdf.printed_numbers import find_figures
+from extractbench_nb.pdf.page_text import PdfText, find_figures
 from extractbench_nb.pdf.search import WRITTEN, Hit, is_sought, search, sought, without_overlaps
 
 Found = Callable[..., list[str]]
