@@ -273,7 +273,13 @@ def _table(readings: _Readings, measure: str, seed: int) -> pd.DataFrame:
     intervals = mean_intervals(samples, Drawing(0.95, 1999, seed))
     for row, (low, high, method) in zip(rows, intervals, strict=True):
         row |= {"low": low, "high": high, "interval": "none" if low is None else method}
-    return SENSITIVITY_COLUMNS.from_records(rows)
+    return SENSITIVITY_COLUMNS.from_records(
+        {
+            name: None if isinstance(cell, float) and np.isnan(cell) else cell
+            for name, cell in row.items()
+        }
+        for row in rows
+    )
 
 
 def _by_path(fields: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pypdfium2
 import pytest
 from matplotlib.image import imread
@@ -91,14 +90,6 @@ def test_boxes_can_be_had_without_marks(write_pdf: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    "box", [(-500, -500, 5_000, 5_000), (700, 700, 900, 900), (10, 10, 10, 10)]
-)
-def test_boxes_may_reach_beyond_the_page(write_pdf: Write, box: tuple[float, ...]) -> None:
-    image = render_page(None, write_pdf([(100, 700, "Northwind")]), 1, boxes=[box])
-    assert pixels_of(image).shape == (image.height, image.width, 3)
-
-
-@pytest.mark.parametrize(
     "page, options, message",
     [
         (0, {}, "page=0; .* has pages 1 to 1"),
@@ -126,16 +117,3 @@ def test_boxes_may_be_what_was_found() -> None:
     page = int(found["page"].iloc[-1])
     drawn = render_page(ds, "brindlemoor_10q_q2_fy2031", page, boxes=found)
     assert len(drawn.boxes) == (found["page"] == page).sum()
-
-
-@pytest.mark.parametrize(
-    "boxes, message",
-    [
-        (["here"], "four finite numbers"),
-        ([1], "four finite numbers"),
-        (pd.DataFrame({"x0": [1.0]}), "no column 'y0'"),
-    ],
-)
-def test_boxes_that_are_none_are_refused(boxes: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        render_page(load_dataset(), "night bus demand", 1, boxes=boxes)

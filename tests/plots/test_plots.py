@@ -213,12 +213,6 @@ def test_tokens_puts_its_points_where_the_numbers_are(ax: Axes) -> None:
     assert ticks(ratios) == [f"{ratio:.2f}" for ratio in table["ratio"]]
 
 
-def test_tokens_draws_the_complexity_of_a_dataset_like_the_table() -> None:
-    frames = benchmark.table("figure2"), benchmark.complexity(by="domain")
-    points = [plots.tokens(frame).collections[1].get_offsets() for frame in frames]
-    assert sorted(points[0][:, 0]) == pytest.approx(sorted(points[1][:, 0]))
-
-
 def test_documents_draws_each_document_that_has_both(ax: Axes) -> None:
     frame = benchmark.complexity()
     plots.documents(frame, ax=ax)
@@ -313,22 +307,6 @@ def test_what_cannot_be_drawn_is_refused_without_a_figure(draw: Callable[[], Axe
 )
 def test_little_data_makes_a_picture(draw: Callable[[], Axes]) -> None:
     assert pixels(draw()).min() < 255
-
-
-def test_names_from_models_are_shown_as_they_are(ax: Axes) -> None:
-    name = "$\\frac{ <b>& _^ $$ \ud800\n" + "long " * 40
-    models = pd.array([name, "b"], dtype=pd.StringDtype("python"))
-    counts = COUNTS.head(2).assign(model=models, domain=["x", "$y$"])
-    plots.results(counts, ax=ax)
-    pixels(ax)
-    assert all(len(label) < 60 for label in ticks(ax))
-
-
-def test_one_evaluation_has_outcomes_and_hard_fields() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}}
-    ev = xb.evaluate(schema, {"a": 1, "b": "x"}, {"a": 2, "b": "x"})
-    assert ticks(plots.outcomes(ev, by="metric")) == ["string_semantic", "integer_exact"]
-    assert ticks(plots.difficulty(ev)) == ["a", "b"]
 
 
 def test_a_pair_of_one_document_has_a_point_and_no_interval() -> None:
