@@ -15,7 +15,7 @@ from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.values import member
 from extractbench_nb.errors import InputError, MissingPdfError, no_column
 from extractbench_nb.pdf.page_images import EDGES, Box, HasPdfs, lines_of, pdf_of
-from extractbench_nb.pdf.page_text import Excerpt, PdfText, index_of, shape_of
+from extractbench_nb.pdf.page_text import MOST_HITS, PdfText, index_of, shape_of
 from extractbench_nb.pdf.search import (
     INEXACT,
     UNSPACED,
@@ -144,11 +144,9 @@ def find_evidence(
     -------
     pandas.DataFrame
         One row per line of an occurrence (see `EVIDENCE_COLUMNS`), the best ones first, then in the
-        order of the document: hit, line, page, x0, y0, x1, y1, text, context, written, similarity,
-        score; no rows if the value is not found. ``attrs["status"]`` is ``found``, ``not_found``,
-        ``no_text_layer`` (the pages are images) or ``nothing_to_find`` (a text without a letter or
-        digit). ``attrs["places"]`` is the number of all occurrences; ``attrs["pages"]`` and
-        ``attrs["pages_without_text"]`` count pages.
+        order of the document. ``attrs["status"]`` is ``found``, ``not_found``, ``no_text_layer``
+        (the pages are images) or ``nothing_to_find`` (a text without a letter or digit);
+        ``attrs["places"]`` counts all occurrences.
 
     Raises
     ------
@@ -161,17 +159,14 @@ def find_evidence(
     Notes
     -----
     Texts are found regardless of case, spacing, punctuation, accents and line breaks; numbers also
-    in thousands, millions and percent; dates in every written form. The similarity is 1 for these.
-    Each doubt takes a tenth off it, such as another sign, a scale, and words in another order; a
-    scale that is not stated counts three. A text with another spelling has the share of equal
-    letters, and one in pieces the share of its words.
+    in thousands, millions and percent; dates in every written form. The similarity is 1 for these;
+    each doubt takes a tenth off it, such as another sign, a scale, and words in another order. A
+    text with another spelling has the share of equal letters, and one in pieces that of its words.
 
-    The score, in [0, 1], is the similarity times :math:`1 / (1 + \lambda)`, where :math:`\lambda`
-    is the expected number of chance occurrences in a similar document: the score is almost 0 for
-    the number 1, and nearly 1 for a name or 1,234.5. It is estimated from the counts of numbers and
-    words in the document and the frequency of the value, not learned from data. In the published
-    dataset 0.3 % of the values with a score of 0.9 or more also occur in a PDF of another domain,
-    and 52 % of those below 0.1.
+    The score is the similarity times the odds that this is no chance match (`specificity`): almost
+    0 for the number 1, and nearly 1 for a name or 1,234.5. In the published dataset 0.3 % of the
+    values with a score of 0.9 or more also occur in a PDF of another domain, and 52 % of those
+    below 0.1.
 
     Examples
     --------
@@ -184,8 +179,8 @@ def find_evidence(
     >>> find_evidence(ds, "night bus demand", "Airships").attrs["status"]
     'not_found'
     """
-    if type(limit) is not int or limit < 1:
-        raise InputError(f"limit={limit!r}; expected a whole number, 1 or more")
+    if limit < 1:
+        raise InputError(f"limit={limit!r}; expected 1 or more")
     wanted = sought(value)
     path = pdf_of(ds, document)
     index = index_of(path)
@@ -216,10 +211,7 @@ GROUNDED_COLUMNS = FrameSpec(
     "one row per value",
     (
         Column(
-            "grounded",
-            "boolean",
-            "whether the value occurs in the PDF; missing if it cannot be searched",
-            nullable=True,
+            "grounded", "boolean", "whether the PDF has the value; missing: no search", "", True
         ),
         Column("evidence_page", "Int64", "page of the best occurrence, from 1", "1 and up", True),
         Column("evidence_score", "Float64", "score of the best occurrence", "[0, 1]", True),
@@ -276,10 +268,9 @@ def grounded(
     Returns
     -------
     pandas.DataFrame
-        The rows of ``fields`` with the columns grounded (boolean), evidence_page (from 1) and
-        evidence_score (0 to 1; see `GROUNDED_COLUMNS`). All three are missing for null, booleans,
-        arrays, objects, texts without a letter or digit, placeholders such as ``NA``, and if the
-        PDF is missing or has no text.
+        The rows of ``fields`` with the columns grounded, evidence_page and evidence_score (see
+        `GROUNDED_COLUMNS`), missing for null, booleans, arrays, objects, texts without a letter or
+        digit, placeholders such as ``NA``, and if the PDF is missing or has no text.
 
     Raises
     ------
@@ -358,8 +349,7 @@ def ground_values(
     Returns
     -------
     pandas.DataFrame
-        One row per leaf, in document order (see `LEAF_COLUMNS`): path, field, value, grounded,
-        evidence_page, evidence_score. An empty array or object has none.
+        One row per leaf, in document order, see `LEAF_COLUMNS`.
 
     Raises
     ------
@@ -385,12 +375,9 @@ def ground_values(
 
 def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
     """Walk the leaves of a JSON value: their path, field and value."""
-    deepest = 25_000
-    stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
+    stack: list[tuple[str, str, Any]] = [("$", "", value)]
     while stack:
-        path, field, top, level = stack.pop()
-        if level > deepest:
-            raise InputError(f"value is nested deeper than {deepest:,} levels, or contains itself")
+        path, field, top = stack.pop()
         if isinstance(top, dict):
             inner = [(member(str(key)), member(str(key)), part) for key, part in top.items()]
         elif isinstance(top, list | tuple):
@@ -399,7 +386,7 @@ def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
             yield path, field or "$", top
             continue
         for step, name, part in reversed(inner):
-            stack.append((path + step, (field + name).removeprefix("."), part, level + 1))
+            stack.append((path + step, (field + name).removeprefix("."), part))
 
 
 def _check_score(min_score: object) -> None:
@@ -475,15 +462,13 @@ def score_citations(
     pandas.DataFrame
         One row per citation in their order, see `CITATION_COLUMNS`. ``verdict`` is ``right_place``
         (a right value that is printed on the cited page, and in the box if there is one),
-        ``elsewhere`` (a right value that is printed in the document, but not there),
-        ``not_printed`` (a right value that is not found), ``wrong_value``, or ``unknown``: no
-        verdict on the value, or nothing to look up (null, booleans, pages without text).
+        ``elsewhere`` (one that is printed, but not there), ``not_printed`` (one that is not found),
+        ``wrong_value``, or ``unknown`` (no verdict on the value, or nothing to look up).
 
     Raises
     ------
     InputError
-        A column is missing, a page is no whole number from 1 on, a box is not complete, or no
-        citation names a value of the result.
+        A column is missing, a page or box is invalid, or no citation names a value of the result.
     DatasetError
         The document is not in the dataset.
 
@@ -522,8 +507,10 @@ def score_citations(
     values = _values(fields, keys)
 
     @lru_cache(maxsize=None, typed=True)
-    def places(document: Any, value: Any) -> _Places | None:
-        return _places_of(ds, document, value)
+    def places(document: Any, value: Any) -> pd.DataFrame | None:
+        with suppress(MissingPdfError):
+            return find_evidence(ds, document, value, limit=MOST_HITS)
+        return None
 
     rows = []
     for row in cited.to_dict("records"):
@@ -578,45 +565,25 @@ def _place_of(row: dict[Any, Any]) -> tuple[int, Box | None]:
     return int(page), (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
 
 
-class _Places(NamedTuple):
-    """Where a value is printed: the excerpts by page, the best one first, of a PDF."""
-
-    excerpts: dict[int, list[Excerpt]]
-    path: Path
-    pages: int
-
-
-def _places_of(ds: HasPdfs | None, document: Any, value: Any) -> _Places | None:
-    with suppress(MissingPdfError):
-        path = pdf_of(ds, document)
-        index = index_of(path)
-        if index.words:  # pages may be images
-            excerpts: dict[int, list[Excerpt]] = {}
-            for hit in search(sought(value), index):
-                for excerpt in (part for span in hit.spans for part in index.excerpts(*span)):
-                    excerpts.setdefault(excerpt.page, []).append(excerpt)
-            return _Places(excerpts, path, index.pages)
-    return None
-
-
 def _checked(
-    found: _Places | None, passed: bool | None, page: int, box: Box | None
+    found: pd.DataFrame | None, passed: bool | None, page: int, box: Box | None
 ) -> dict[str, Any]:
     """Return what is found at the cited place, and the verdict."""
     wrong = "wrong_value" if passed is False else "unknown"
-    if found is None:
+    if found is None or found.attrs["status"] == "no_text_layer":
         return {"verdict": wrong}
-    excerpts, in_box = found.excerpts.get(page, []), None
+    there, in_box = found[found["page"] == page], None
     if box is not None:
-        lines = (line.box for excerpt in excerpts for line in lines_of(found.path, excerpt))
-        (a, b, c, d) = box
-        in_box = any(a < x1 and x0 < c and b < y1 and y0 < d for x0, y0, x1, y1 in lines)
-    is_there = bool(excerpts) if in_box is None else in_box
-    right = "right_place" if is_there else "elsewhere" if found.excerpts else "not_printed"
+        left, low, right, high = box
+        across = (left < there["x1"]) & (there["x0"] < right)
+        in_box = bool((across & (low < there["y1"]) & (there["y0"] < high)).any())
+    on_page = len(there) > 0
+    is_there = on_page if in_box is None else in_box
+    verdict = "right_place" if is_there else "elsewhere" if len(found) else "not_printed"
     return {
-        "on_page": bool(excerpts),
+        "on_page": on_page,
         "in_box": in_box,
-        "found_page": next(iter(found.excerpts), None),
-        "chance": len(found.excerpts) / found.pages,
-        "verdict": right if passed else wrong,
+        "found_page": found["page"].iloc[0] if len(found) else None,
+        "chance": found["page"].nunique() / found.attrs["pages"],
+        "verdict": verdict if passed else wrong,
     }

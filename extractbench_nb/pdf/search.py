@@ -77,11 +77,6 @@ class Hit(NamedTuple):
         """Where it begins."""
         return self.spans[0][0]
 
-    @property
-    def end(self) -> int:
-        """Where its first piece ends."""
-        return self.spans[0][1]
-
 
 def _hit(start: int, end: int, doubts: int, written: str) -> Hit:
     return Hit(((start, end),), _DOUBT**doubts, written)
@@ -111,7 +106,7 @@ def sought(value: Any) -> str | float:
     """Convert a caller's value to the text or number to search for."""
     if isinstance(value, date) and value is not pd.NaT:
         return value.isoformat()
-    plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    plain = value.item() if hasattr(value, "item") else value
     if isinstance(plain, str) or is_sought(plain):
         return plain  # type: ignore[no-any-return]
     raise InputError(
@@ -124,10 +119,10 @@ def search(value: str | float, index: PdfText) -> list[Hit]:
     """Find every occurrence of a value, the best ones first."""
     if isinstance(value, str):
         return without_overlaps(_find_any(value, index))
-    if isinstance(value, int) and abs(value) > INEXACT:
-        digits = str(abs(value))
-        return without_overlaps(islice(_find_exact(digits, digits, index), MOST_HITS))
-    return without_overlaps(islice(_find_number(value, index), MOST_HITS))
+    digits = str(abs(value))
+    is_long = isinstance(value, int) and abs(value) > INEXACT
+    hits = _find_exact(digits, digits, index) if is_long else _find_number(value, index)
+    return without_overlaps(islice(hits, MOST_HITS))
 
 
 def _find_any(text: str, index: PdfText) -> Iterator[Hit]:
@@ -137,7 +132,8 @@ def _find_any(text: str, index: PdfText) -> Iterator[Hit]:
         yield from islice(_find_date(*dated, index), MOST_HITS)
     elif amount is not None:
         for hit in islice(_find_number(amount.value, index), MOST_HITS):
-            after = index.lower[hit.end : hit.end + len(" percent")].lstrip()
+            end = hit.spans[0][1]
+            after = index.lower[end : end + len(" percent")].lstrip()
             fits = amount.unit != "%" or after.startswith(("%", "percent", "per cent", "pct"))
             yield hit if fits else hit._replace(similarity=hit.similarity * _DOUBT)
     if amount is None or amount.unit:
@@ -213,13 +209,7 @@ def amount_of(text: str) -> Quantity | None:
 
 
 def spellings(value: float) -> Iterator[tuple[float, float]]:
-    """Write a number in the scales of tables and texts, and in percent up to ten.
-
-    Examples
-    --------
-    >>> list(spellings(-0.125)), list(spellings(2500))
-    ([(0.125, 1.0), (12.5, 0.01)], [(2500.0, 1.0), (2.5, 1000.0)])
-    """
+    """Yield a number in the scales of tables and texts, and in percent up to ten."""
     size = abs(value)
     for scale in (1.0, *_SCALES.values()):
         if size >= scale or scale == 1:

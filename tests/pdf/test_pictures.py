@@ -94,15 +94,15 @@ def test_boxes_can_be_had_without_marks(write_pdf: Write) -> None:
     [
         (0, {}, "page=0; .* has pages 1 to 1"),
         (2, {}, "page=2; .* has pages 1 to 1"),
-        ("1", {}, "page='1'; .* has pages 1 to 1"),
+        ("1", {}, "page='1'.*; expected a whole number"),
         (np.int64(0), {}, "page=.*0.*; .* has pages 1 to 1"),
         (2**31, {}, "page=2147483648; .* has pages 1 to 1"),
-        (float("nan"), {}, "page=nan; .* has pages 1 to 1"),
+        (float("nan"), {}, "page=nan.*; expected a whole number"),
         (1, {"scale": 0}, "scale=0; expected a number above 0 and up to 10"),
         (1, {"scale": float("nan")}, "scale=nan; expected a number above 0"),
         (1, {"scale": 9.9}, "the picture would have [0-9,]+ pixels; expected 40,000,000 at most"),
-        (1, {"boxes": [(1, 2, 3)]}, "expected four finite numbers x0, y0, x1, y1"),
-        (1, {"boxes": [(1, 2, 3, float("inf"))]}, "expected four finite numbers"),
+        (1, {"boxes": [(1, 2, 3)]}, "boxes of four finite numbers x0, y0, x1, y1"),
+        (1, {"boxes": [(1, 2, 3, float("inf"))]}, "boxes of four finite numbers"),
     ],
 )
 def test_errors_say_what_would_be_right(page: Any, options: dict[str, Any], message: str) -> None:
