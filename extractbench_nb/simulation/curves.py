@@ -119,25 +119,22 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Parameters
     ----------
     metric_or_profile : str, Profile, callable, dict or sequence
-        What is tested. A profile, or its name: documents are scored as their schemas declare. A
-        metric, that is, the name of a metric or preset, a function registered with `metric`, or an
-        ``evaluation_config``: it scores every field of a type that it applies to, except skipped
-        fields; all other fields keep their declared metrics. (Plain values of any type are scored.)
-        Or a sequence of these.
+        What is tested, or a sequence of that. A profile: documents are scored as their schemas
+        declare. A metric (a name, a function registered with `metric`, or an
+        ``evaluation_config``): it scores every field of a type that it applies to, except skipped
+        fields; all other fields keep their declared metrics.
     data : Dataset, or iterable of (schema, gold), or iterable of str, int or float
-        Documents: a dataset, or pairs of schema and gold as `evaluate` takes them. Or plain gold
-        values, such as a column of texts; null, empty and duplicate values are left out.
+        Documents; or plain gold values, such as a column of texts, of which null, empty and
+        duplicate ones are left out.
     corruption : str or iterable of str, optional
         Names that `corruptions` lists; by default all that apply. Plain values take those of texts
         and numbers only.
     rates : iterable of float, optional
-        In [0, 1]. For documents, the probability that a place is corrupted; at 0 gold is compared
-        with itself. For plain values, the share of words, letters, digits or units that change in
-        each value, at least one.
+        In [0, 1]: the probability that a place of a document is corrupted; of plain values, the
+        share of words, letters, digits or units that change in each, at least one.
     measure : str, optional
-        The entry of ``Evaluation.summary`` that is the score of a profile: pass_rate,
-        overall_score, field_score, pass_rate_judged or gold_coverage. A metric's score is the mean
-        over the fields that it scores, items of arrays included.
+        The entry of ``Evaluation.summary`` that is the score of a profile. A metric's score is the
+        mean over the fields that it scores, items of arrays included.
     profile : str or Profile, optional
         The rules for metrics. Under ``"strict"`` the fields of missed and spurious items count.
     repeats : int, optional
@@ -151,10 +148,9 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Returns
     -------
     pandas.DataFrame
-        One row per metric or profile, corruption and rate: metric, profile, measure, corruption,
-        meaning, rate, n, changed, score, low, high, interval, lowest, pass_rate, errors, and an
-        example of the lowest score: document, path, gold, corrupted. ``n`` counts the documents or
-        values that can be corrupted; score and interval are over the means of their repeats.
+        One row per metric or profile, corruption and rate, see `SENSITIVITY_COLUMNS`: among others
+        ``n``, the documents or values that can be corrupted, score and interval over the means of
+        their repeats, and an example of the lowest score.
 
     Raises
     ------
@@ -211,11 +207,6 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
             "xb.simulation.corruptions() lists what each corruption is for"
         )
     return _table(readings, measure, seed)
-
-
-def _kinds(corruption: str) -> set[str]:
-    """Return the kinds of plain value that a corruption applies to; none if it needs documents."""
-    return set(VALUE_CORRUPTIONS[corruption][2]) if corruption in VALUE_CORRUPTIONS else set()
 
 
 def _read(data: Any) -> dict[str, tuple[Any, Any]] | list[Any]:
@@ -320,11 +311,10 @@ def _with_metric(schema: Schema, config: NodeConfig) -> Schema:
         types &= applies_to | ({"integer"} if "number" in applies_to else set())
 
     def is_meant(node: Node) -> bool:
-        if node.kind == "scalar" and not node.label.startswith("integer"):
-            return bool(node.types) and node.types - {"null"} <= types
-        return node.kind in ("array", "scalar") and (
-            ("array" if node.kind == "array" else "integer") in types
-        )
+        if node.kind == "scalar" and node.label.startswith("integer"):
+            return "integer" in types
+        own_types = {"array"} if node.kind == "array" else node.types - {"null"}
+        return node.kind in ("array", "scalar") and bool(own_types) and own_types <= types
 
     def changed(node: Node) -> Node:
         own_config = node.config
@@ -362,7 +352,8 @@ class _Study:
     def of_values(self, values: Sequence[Any]) -> _Readings:
         """Corrupt texts and numbers, and evaluate all of one rate as members of one object."""
         kinds = {kind_of(value) for value in values}
-        fitting = [one for one in self.corruptions if kinds & _kinds(one.name)]
+        of_kinds = {name for name, (*_, known) in VALUE_CORRUPTIONS.items() if kinds & {*known}}
+        fitting = [one for one in self.corruptions if one.name in of_kinds]
         readings = self._empty(fitting)
         for corruption in fitting:
             cases: dict[float, list[tuple[int, Any, Any]]] = {rate: [] for rate, _ in self.copies}

@@ -265,8 +265,7 @@ def corruptions() -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per corruption: corruption, level (``value``, ``presence``, ``item``,
-        ``structure``), meaning (``kept``, ``unclear``, ``changed``), summary.
+        One row per corruption: corruption, level, meaning (kept, unclear, changed), summary.
 
     Examples
     --------

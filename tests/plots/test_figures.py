@@ -2,14 +2,12 @@
 
 import base64
 from collections.abc import Callable
-from io import BytesIO
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb import benchmark
 from extractbench_nb.errors import InputError
 from extractbench_nb.views import plots
 
@@ -18,7 +16,6 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
 from matplotlib.axes import Axes  # noqa: E402
 
-from extractbench_nb.views.plots.axes import words  # noqa: E402
 from extractbench_nb.views.plots.figures import digest_of, new_figure  # noqa: E402
 
 Change = Callable[[Axes, float], object]
@@ -73,13 +70,6 @@ def test_the_last_digits_of_a_float_do_not_matter(top: int, bottom: int, power: 
     assert len({digest_of(figure) for figure in figures}) == 1
 
 
-def test_drawing_to_a_file_does_not_change_the_text() -> None:
-    ax = plots.results(benchmark.counts())
-    before = repr(ax.figure)
-    ax.figure.savefig(BytesIO(), bbox_inches="tight")
-    assert repr(ax.figure) == before
-
-
 @pytest.mark.parametrize(
     "n, columns, shape", [(1, 3, (1, 1)), (3, 3, (1, 3)), (5, 3, (2, 3)), (4, 2, (2, 2))]
 )
@@ -106,23 +96,6 @@ def test_a_grid_without_room_is_refused(options: dict[str, int]) -> None:
     with pytest.raises(InputError, match="expected"):
         plots.grid(**options)
     assert not plt.get_fignums()
-
-
-@pytest.mark.parametrize(
-    "text, label",
-    [
-        ("plain", "plain"),
-        ("two\nlines\t and  spaces", "two lines and spaces"),
-        ("$.a $x^2$", r"\$.a \$x^2\$"),
-        ("\ud800 lone", "� lone"),
-        ("bell\x07", "bell�"),
-        ("x" * 50, "x" * 39 + "…"),
-        ("", ""),
-        (7, "7"),
-    ],
-)
-def test_words(text: object, label: str) -> None:
-    assert words(text) == label
 
 
 def test_a_picture_has_two_pixels_for_each_point_of_the_screen() -> None:

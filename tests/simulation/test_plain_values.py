@@ -58,25 +58,6 @@ def test_the_offline_judge_keeps_meaning_and_change_apart() -> None:
     assert rates[CHANGED, "changed_digit"] == 0
 
 
-def test_texts_and_numbers_together() -> None:
-    frame = sensitivity("string_exact", ["25 million", 25], ["changed_digit"])
-    assert frame["n"].tolist() == [2] * 5
-    assert frame["score"].tolist() == [1, 0, 0, 0, 0]  # the text metric on the number, too
-    assert frame["meaning"].unique().tolist() == [CHANGED]
-
-
-def test_the_interval_is_over_values_and_repeats_are_no_more_values() -> None:
-    values = [f"Street {n} of {n * 7}" for n in range(40)]
-    one, many = (
-        sensitivity("string_fuzzy", values, "changed_digit", [1], repeats=n) for n in (1, 30)
-    )
-    assert one["n"].tolist() == many["n"].tolist() == [40]
-    widths = [(frame["high"] - frame["low"]).iloc[0] for frame in (one, many)]
-    assert widths[1] > widths[0] / 3  # repeats take away their own noise, not that of the values
-    assert (many["low"] < many["score"]).all()
-    assert (many["score"] < many["high"]).all()
-
-
 def test_what_does_not_apply_has_no_score() -> None:
     frame = sensitivity("string_exact", ["word"], ["changed_digit", "dropped_word"])
     assert (frame["n"] == 0).all()
@@ -131,13 +112,6 @@ def test_a_metric_that_raises_gives_no_verdict_and_passes_nothing() -> None:
     (row,) = frame.to_dict("records")
     assert (row["n"], row["errors"]) == (2, 1)
     assert (row["score"], row["pass_rate"]) == (1.0, 0.5)
-
-
-def test_a_profile_scores_values_by_the_default_of_their_type() -> None:
-    frame = sensitivity(["paper", "string_semantic"], [TEXT], ["case", "typo"], profile="paper")
-    paper, judge = (frame[frame["metric"].isna() == flag] for flag in (True, False))
-    assert paper["score"].tolist() == judge["score"].tolist()
-    assert set(frame["profile"]) == {"paper"}
 
 
 def test_values_are_read_from_a_column_and_left_alone() -> None:
