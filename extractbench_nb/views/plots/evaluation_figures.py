@@ -365,8 +365,6 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ('Share of valid outputs by length', 'GPT-2 tokens of gold')
     """
     rows = drawing.checked(frame, LENGTH_COLUMNS.names, "frame")
-    from matplotlib.transforms import offset_copy
-
     measures = rows["measure"].unique().tolist()
     if len(measures) > 1:
         raise InputError(f"frame: of {len(measures)} measures ({', '.join(measures)}); draw one")
@@ -378,6 +376,8 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     groups = group_attempts(rows, ids or None)
     names = drawing.distinct([_group_name(key, groups.names) for key in groups.labels])
     ax = drawing.new_axes(ax, 3.6)
+    from matplotlib.transforms import offset_copy
+
     low, high = float(rows["shortest"].min()), float(rows["longest"].max())
     ax.set_xscale("log" if low > 0 else "linear")
     ax.set_xlim(*(low / 1.6, high * 2.2) if low > 0 else (-0.05 * high - 0.5, 1.15 * high + 0.5))
@@ -476,20 +476,10 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         nth = colours.index(key[colour_of])
         dash = nth // len(PALETTE) + (dashes.index(key[1 - colour_of]) if len(dashes) > 1 else nth)
         numbers = rows[["rate", "score", "low", "high"]].astype("float64")
-        style: dict[str, Any] = {
-            "color": PALETTE[nth % len(PALETTE)],
-            "linestyle": _STYLES[dash % len(_STYLES)],
-            "label": words(" · ".join(key[i] for i in varied) or key[0]),
-        }
-        ax.plot(
-            numbers["rate"],
-            numbers["score"],
-            linewidth=1.8,
-            marker="o",
-            markersize=3.5,
-            zorder=3,
-            **style,
-        )
+        style: dict[str, Any] = {"linewidth": 1.8, "marker": "o", "markersize": 3.5, "zorder": 3}
+        style |= {"color": PALETTE[nth % len(PALETTE)], "linestyle": _STYLES[dash % len(_STYLES)]}
+        name = words(" · ".join(key[i] for i in varied) or key[0])
+        ax.plot(numbers["rate"], numbers["score"], label=name, **style)
         band = numbers.dropna()
         if len(lines) <= _MOST_WITH_BANDS and len(band):
             ends = band["rate"], band["low"], band["high"]
@@ -503,8 +493,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         of_places = "of the places that are corrupted"
         x += f": share {of_places if of_documents else 'of each value that is changed'}"
     measures = words(" or ".join(map(display_name, table["measure"].unique())))
-    shared = [set(names) for names in (table["corruption"], _subjects(table))]
-    parts = [words(next(iter(names))) for names in shared if len(names) == 1]
+    parts = [words(next(iter(lines))[i]) for i in (0, 1) if i not in varied]
     title = "Score under corruption" + (": " + ", ".join(parts) if parts else "")
     drawing.titled(ax, x=x, y=measures, grid="y")
     drawing.legend_above(ax, title)
