@@ -19,7 +19,7 @@ import pandas as pd
 import extractbench_nb as xb
 from extractbench_nb.gold import suspects
 from extractbench_nb.runs.dataset import Dataset, load_dataset
-from extractbench_nb.simulation.corrupt import corrupt_document
+from extractbench_nb.simulation.document_corruptions import corrupt_document
 
 #: Corruptions of gold that can be seen from the outputs of runs, with the rate of planting.
 PLANTED = {

@@ -1,9 +1,9 @@
-"""Which values are in a PDF, where, and how unlikely a chance match is."""
+"""Which values are in a PDF, where, how unlikely a chance match is; and citations of outputs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -13,15 +13,13 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.values import member
-from extractbench_nb.errors import InputError, MissingPdfError
-from extractbench_nb.pdf.page_images import HasPdfs, lines_of, pdf_of
-from extractbench_nb.pdf.page_text import PdfText, index_of
-from extractbench_nb.pdf.printed_numbers import shape_of
+from extractbench_nb.errors import InputError, MissingPdfError, no_column
+from extractbench_nb.pdf.page_images import EDGES, Box, HasPdfs, lines_of, pdf_of
+from extractbench_nb.pdf.page_text import MOST_HITS, PdfText, index_of, shape_of
 from extractbench_nb.pdf.search import (
     INEXACT,
     UNSPACED,
     WRITTEN,
-    Hit,
     amount_of,
     date_of,
     is_sought,
@@ -38,15 +36,11 @@ _YEARS_IN_USE = 20
 
 
 def specificity(value: str | float, index: PdfText) -> float:
-    """Return how unlikely a chance match of a value in a document is, in (0, 1].
+    r"""Return how unlikely a chance match of a value in a document is, in (0, 1].
 
-    If the value truly occurs once, this is the share of occurrences that are not due to chance.
-    """
-    return 1 / (1 + expected_by_chance(value, index))
-
-
-def expected_by_chance(value: str | float, index: PdfText) -> float:
-    r"""Estimate the number of chance occurrences of a value in a similar document.
+    If the value truly occurs once, this is the share of occurrences that are not due to chance:
+    :math:`1 / (1 + \lambda)`, :math:`\lambda` the expected number of chance occurrences in a
+    similar document.
 
     Notes
     -----
@@ -56,28 +50,30 @@ def expected_by_chance(value: str | float, index: PdfText) -> float:
     *Numbers.* Numbers with the same count of significant digits and the same order of magnitude
     are taken to be equally likely: of :math:`n` numbers with :math:`k` digits, :math:`n / (81
     \cdot 10^{k-2})` would have these very digits (:math:`n / 9` where :math:`k = 1`). Trailing
-    zeros are not significant, so round numbers are less specific. Years are one class, of twenty
-    years in use. The scales in which a number may be written (`spellings`) are added up.
+    zeros are not significant. Years are one class, of twenty years in use. The scales in which a
+    number may be written (`spellings`) are added up.
 
     *Dates.* The dates and years of a document are taken to be spread over twenty years.
 
     *Texts.* The words :math:`N` of the document, times the probability of the text by Zipf's law
     (Zipf 1949): a token of rank :math:`r` has :math:`1 / ((r + 1) H)`, :math:`H` the harmonic
     number that makes them add up to 1. Ranks are those of GPT-2's vocabulary (Radford et al.
-    2019), which is ordered much by how often a word is merged. The rarest token counts in full,
-    the logarithms of the others by half, because words co-occur. Common words of other
-    languages than English are rated too specific; each Chinese character counts 6.6 nats (9.6
-    bits), and each byte that is no token as rank 100.
+    2019). The rarest token counts in full, the logarithms of the others by half, because words
+    co-occur. Each Chinese character counts 6.6 nats, and each byte that is no token as rank 100.
     """
+    return 1 / (1 + _expected(value, index))
+
+
+def _expected(value: str | float, index: PdfText) -> float:
     if not isinstance(value, str):
         return _of_number(value, index)
-    dated = date_of(value)
-    if dated is not None and dated[0].month is None:
-        return _of_number(dated[0].year, index)
+    dated, amount = date_of(value), amount_of(value)
     if dated is not None:
+        year, month, day = dated[0].year, dated[0].month, dated[0].day
         many = max(_DATES, sum(map(len, index.dated.values())))
-        return many / (_YEARS_IN_USE * (12 if dated[0].day is None else 365))
-    amount = amount_of(value)
+        if month is None:
+            return _of_number(year, index)
+        return many / (_YEARS_IN_USE * (12 if day is None else 365))
     if amount is not None:
         return _of_number(amount.value, index)
     likeliest = max(map(_probability, {value, value.lower(), value.title()}))
@@ -107,8 +103,6 @@ def _probability(text: str) -> float:
         nats.append(math.log((rank + 1) * harmonic))
     return math.exp(-(max(nats, default=0.0) + sum(nats)) / 2)
 
-
-STATUSES = ("found", "not_found", "no_text_layer", "nothing_to_find")
 
 EVIDENCE_COLUMNS = FrameSpec(
     "evidence",
@@ -150,11 +144,9 @@ def find_evidence(
     -------
     pandas.DataFrame
         One row per line of an occurrence (see `EVIDENCE_COLUMNS`), the best ones first, then in the
-        order of the document: hit, line, page, x0, y0, x1, y1, text, context, written, similarity,
-        score; no rows if the value is not found. ``attrs["status"]`` is ``found``, ``not_found``,
-        ``no_text_layer`` (the pages are images) or ``nothing_to_find`` (a text without a letter or
-        digit). ``attrs["places"]`` is the number of all occurrences; ``attrs["pages"]`` and
-        ``attrs["pages_without_text"]`` count pages.
+        order of the document. ``attrs["status"]`` is ``found``, ``not_found``, ``no_text_layer``
+        (the pages are images) or ``nothing_to_find`` (a text without a letter or digit);
+        ``attrs["places"]`` counts all occurrences.
 
     Raises
     ------
@@ -162,24 +154,19 @@ def find_evidence(
         The value is null, a boolean, an array, an object, NaN or infinite; `limit` is below 1;
         or the PDF cannot be read.
     DatasetError
-        The document is not in the dataset.
-    MissingPdfError
-        The document has no PDF.
+        The document is not in the dataset, or has no PDF (`MissingPdfError`).
 
     Notes
     -----
     Texts are found regardless of case, spacing, punctuation, accents and line breaks; numbers also
-    in thousands, millions and percent; dates in every written form. The similarity is 1 for these.
-    Each doubt takes a tenth off it, such as another sign, a scale, and words in another order; a
-    scale that is not stated counts three. A text with another spelling has the share of equal
-    letters, and one in pieces the share of its words.
+    in thousands, millions and percent; dates in every written form. The similarity is 1 for these;
+    each doubt takes a tenth off it, such as another sign, a scale, and words in another order. A
+    text with another spelling has the share of equal letters, and one in pieces that of its words.
 
-    The score, in [0, 1], is the similarity times :math:`1 / (1 + \lambda)`, where :math:`\lambda`
-    is the expected number of chance occurrences in a similar document: the score is almost 0 for
-    the number 1, and nearly 1 for a name or 1,234.5. It is estimated from the counts of numbers and
-    words in the document and the frequency of the value, not learned from data. In the published
-    dataset 0.3 % of the values with a score of 0.9 or more also occur in a PDF of another domain,
-    and 52 % of those below 0.1.
+    The score is the similarity times the odds that this is no chance match (`specificity`): almost
+    0 for the number 1, and nearly 1 for a name or 1,234.5. In the published dataset 0.3 % of the
+    values with a score of 0.9 or more also occur in a PDF of another domain, and 52 % of those
+    below 0.1.
 
     Examples
     --------
@@ -192,14 +179,23 @@ def find_evidence(
     >>> find_evidence(ds, "night bus demand", "Airships").attrs["status"]
     'not_found'
     """
-    if type(limit) is not int or limit < 1:
-        raise InputError(f"limit={limit!r}; expected a whole number, 1 or more")
+    if limit < 1:
+        raise InputError(f"limit={limit!r}; expected 1 or more")
     wanted = sought(value)
     path = pdf_of(ds, document)
     index = index_of(path)
     hits = search(wanted, index) if is_sought(wanted) else []
     weight = specificity(wanted, index) if hits else 0.0
-    frame = EVIDENCE_COLUMNS.from_rows(_rows(path, index, hits[:limit], weight))
+    rows: list[Any] = []
+    for number, hit in enumerate(hits[:limit], 1):
+        excerpts = (excerpt for span in hit.spans for excerpt in index.excerpts(*span))
+        lines = (line for excerpt in excerpts for line in lines_of(path, excerpt))
+        context = index.context(*hit.spans[0])
+        for order, (excerpt, box) in enumerate(lines, 1):
+            texts = index.original(excerpt), context
+            scores = hit.similarity, hit.similarity * weight
+            rows.append((number, order, excerpt.page, *box, *texts, hit.written, *scores))
+    frame = EVIDENCE_COLUMNS.from_rows(rows)
     status = "found" if hits else "not_found" if is_sought(wanted) else "nothing_to_find"
     frame.attrs |= {
         "status": status if hits or index.words else "no_text_layer",
@@ -210,29 +206,12 @@ def find_evidence(
     return frame
 
 
-def _rows(
-    path: Path, index: PdfText, hits: Sequence[Hit], weight: float
-) -> Iterator[tuple[Any, ...]]:
-    """Yield one row per line of each hit, the hits in their order."""
-    for number, hit in enumerate(hits, 1):
-        excerpts = (excerpt for span in hit.spans for excerpt in index.excerpts(*span))
-        lines = (line for excerpt in excerpts for line in lines_of(path, excerpt))
-        context = index.context(hit.start, hit.end)
-        for order, (excerpt, box) in enumerate(lines, 1):
-            texts = index.original(excerpt), context
-            score = hit.similarity * weight
-            yield number, order, excerpt.page, *box, *texts, hit.written, hit.similarity, score
-
-
 GROUNDED_COLUMNS = FrameSpec(
     "grounded",
     "one row per value",
     (
         Column(
-            "grounded",
-            "boolean",
-            "whether the value occurs in the PDF; missing if it cannot be searched",
-            nullable=True,
+            "grounded", "boolean", "whether the PDF has the value; missing: no search", "", True
         ),
         Column("evidence_page", "Int64", "page of the best occurrence, from 1", "1 and up", True),
         Column("evidence_score", "Float64", "score of the best occurrence", "[0, 1]", True),
@@ -289,10 +268,9 @@ def grounded(
     Returns
     -------
     pandas.DataFrame
-        The rows of ``fields`` with the columns grounded (boolean), evidence_page (from 1) and
-        evidence_score (0 to 1; see `GROUNDED_COLUMNS`). All three are missing for null, booleans,
-        arrays, objects, texts without a letter or digit, placeholders such as ``NA``, and if the
-        PDF is missing or has no text.
+        The rows of ``fields`` with the columns grounded, evidence_page and evidence_score (see
+        `GROUNDED_COLUMNS`), missing for null, booleans, arrays, objects, texts without a letter or
+        digit, placeholders such as ``NA``, and if the PDF is missing or has no text.
 
     Raises
     ------
@@ -300,9 +278,7 @@ def grounded(
         There is neither a document nor a column ``document``; `side` or `min_score` is invalid; or
         the PDF cannot be read.
     DatasetError
-        The document is not in the dataset.
-    MissingPdfError
-        The `document` has no PDF.
+        The document is not in the dataset, or has no PDF (`MissingPdfError`).
 
     Examples
     --------
@@ -319,30 +295,39 @@ def grounded(
     if side not in ("predicted", "gold"):
         raise InputError(f"side={side!r}; expected one of 'predicted', 'gold'")
     _check_score(min_score)
+    fields = _fields_of(result, side)
+    found = [Grounds()] * len(fields)
+    groups: dict[Any, Any] = {document: range(len(fields))}
+    if document is None:
+        if "document" not in fields:
+            raise InputError(
+                "document: the rows have no column 'document'; pass the id of their document, or "
+                "the pathlib.Path of a PDF"
+            )
+        groups = fields.groupby("document", sort=False).indices
+    for name, rows in groups.items():
+        try:
+            index = index_of(pdf_of(ds, name))
+        except MissingPdfError:
+            if document is not None:
+                raise
+            continue
+        for row, grounds in zip(
+            rows, look_up(fields[side].iloc[rows], index, min_score), strict=True
+        ):
+            found[row] = grounds
+    return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
+
+
+def _fields_of(result: Any, *columns: str) -> pd.DataFrame:
     result = as_pandas(result)
     fields: Any = result if isinstance(result, pd.DataFrame) else getattr(result, "fields", None)
-    if not isinstance(fields, pd.DataFrame) or side not in fields:
+    if not isinstance(fields, pd.DataFrame) or not set(columns) <= set(fields.columns):
         raise InputError(
-            f"result: expected an Evaluation, Evaluations or rows of their fields with a column "
-            f"{side!r}, found {type(result).__name__}"
+            "result: expected an Evaluation, Evaluations or rows of their fields with the column "
+            f"{', '.join(map(repr, columns))}, found {type(result).__name__}"
         )
-    if document is not None:
-        found = look_up(fields[side], index_of(pdf_of(ds, document)), min_score)
-        return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
-    if "document" not in fields:
-        raise InputError(
-            "document: the rows have no column 'document'; pass the id of their document, or the "
-            "pathlib.Path of a PDF"
-        )
-    found = [Grounds()] * len(fields)
-    for name, rows in fields.groupby("document", sort=False).indices.items():
-        with suppress(MissingPdfError):
-            index = index_of(pdf_of(ds, name))
-            for row, grounds in zip(
-                rows, look_up(fields[side].iloc[rows], index, min_score), strict=True
-            ):
-                found[row] = grounds
-    return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
+    return fields
 
 
 def ground_values(
@@ -364,17 +349,14 @@ def ground_values(
     Returns
     -------
     pandas.DataFrame
-        One row per leaf, in document order (see `LEAF_COLUMNS`): path, field, value, grounded,
-        evidence_page, evidence_score. An empty array or object has none.
+        One row per leaf, in document order, see `LEAF_COLUMNS`.
 
     Raises
     ------
     InputError
         `min_score` is not a number in [0, 1], or the PDF cannot be read.
     DatasetError
-        The document is not in the dataset.
-    MissingPdfError
-        The document has no PDF.
+        The document is not in the dataset, or has no PDF (`MissingPdfError`).
 
     Examples
     --------
@@ -393,12 +375,9 @@ def ground_values(
 
 def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
     """Walk the leaves of a JSON value: their path, field and value."""
-    deepest = 25_000
-    stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
+    stack: list[tuple[str, str, Any]] = [("$", "", value)]
     while stack:
-        path, field, top, level = stack.pop()
-        if level > deepest:
-            raise InputError(f"value is nested deeper than {deepest:,} levels, or contains itself")
+        path, field, top = stack.pop()
         if isinstance(top, dict):
             inner = [(member(str(key)), member(str(key)), part) for key, part in top.items()]
         elif isinstance(top, list | tuple):
@@ -407,7 +386,7 @@ def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
             yield path, field or "$", top
             continue
         for step, name, part in reversed(inner):
-            stack.append((path + step, (field + name).removeprefix("."), part, level + 1))
+            stack.append((path + step, (field + name).removeprefix("."), part))
 
 
 def _check_score(min_score: object) -> None:
@@ -433,3 +412,178 @@ def look_up(values: Iterable[Any], index: PdfText, min_score: float = 0.0) -> li
 
     is_readable = bool(index.words)
     return [grounds(value) if is_readable and is_asked(value) else Grounds() for value in values]
+
+
+# --- citations --------------------------------------------------------------------------------
+
+CITED = ("right_place", "elsewhere", "not_printed", "wrong_value", "unknown")
+
+CITATION_COLUMNS = FrameSpec(
+    "citations",
+    "one row per citation of an output",
+    (
+        Column("run", "string", "run, if the result has several", nullable=True),
+        Column("document", "string", "document id", nullable=True),
+        Column("path", "string", "instance path of the value, as it was cited"),
+        Column("field", "string", "path without indices; missing if it is no field", nullable=True),
+        Column("predicted", "object", "the value that cites", nullable=True),
+        Column("passed", "boolean", "whether the value is right", nullable=True),
+        Column("page", "int64", "cited page, counted from 1", "1 and up"),
+        Column("on_page", "boolean", "whether the value is printed on that page", nullable=True),
+        Column("in_box", "boolean", "whether it is printed in the cited box", nullable=True),
+        Column("found_page", "Int64", "page of its best occurrence", "1 and up", True),
+        Column("chance", "Float64", "share of the pages on which it is printed", "0 to 1", True),
+        Column("verdict", "string", "what the citation is worth", ", ".join(CITED)),
+    ),
+)
+
+
+def score_citations(
+    result: Any, citations: Any, ds: HasPdfs | None, document: str | Path | None = None
+) -> pd.DataFrame:
+    """Check where outputs say that their values come from, without annotated places.
+
+    Parameters
+    ----------
+    result : Evaluation, Evaluations or pandas.DataFrame
+        A result, or rows of its ``fields``.
+    citations : pandas.DataFrame
+        One row per citation: ``path`` of the value in the output and ``page``, counted from 1;
+        ``run`` and ``document`` where the result has several; optionally a box ``x0``, ``y0``,
+        ``x1``, ``y1`` in PDF points from the bottom left. A value may cite several places.
+    ds : Dataset or None
+        As `load_dataset` returns it; None if `document` is a path.
+    document : str, pathlib.Path or None, optional
+        The id of the document, or the path of any PDF. By default the column ``document`` names
+        the document of each row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per citation in their order, see `CITATION_COLUMNS`. ``verdict`` is ``right_place``
+        (a right value that is printed on the cited page, and in the box if there is one),
+        ``elsewhere`` (one that is printed, but not there), ``not_printed`` (one that is not found),
+        ``wrong_value``, or ``unknown`` (no verdict on the value, or nothing to look up).
+
+    Raises
+    ------
+    InputError
+        A column is missing, a page or box is invalid, or no citation names a value of the result.
+    DatasetError
+        The document is not in the dataset.
+
+    Notes
+    -----
+    A page is compared, not a passage: a short number is on many pages, and a citation of one of
+    them is right by chance. ``chance`` says how easily; leave out values whose ``chance`` is high.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset()
+    >>> gold = ds.gold("night bus demand")
+    >>> ev = xb.evaluate(ds.schema("preprint"), gold, gold | {"kind": "Memo"})
+    >>> cites = [("$.heading", 1), ("$.issued", 2), ("$.kind", 1)]
+    >>> found = score_citations(
+    ...     ev, pd.DataFrame(cites, columns=["path", "page"]), ds, "night bus demand"
+    ... )
+    >>> found["verdict"].tolist()
+    ['right_place', 'elsewhere', 'wrong_value']
+    """
+    fields = _fields_of(result, "path", "predicted", "passed")
+    cited = as_pandas(citations)
+    if not isinstance(cited, pd.DataFrame):
+        raise InputError(f"citations: expected a frame, found {type(citations).__name__}")
+    for column in ("path", "page"):
+        if column not in cited:
+            raise InputError(f"citations: {no_column(column, cited)}")
+    for key in ("run", "document"):
+        if key in fields and key not in cited and len(set(fields[key])) > 1:
+            raise InputError(f"citations: the result has several {key}s; add a column {key!r}")
+    if document is None and "document" not in cited:
+        raise InputError("document: pass the id of the document, or add a column 'document'")
+    keys = [name for name in ("run", "document") if name in fields and name in cited]
+    values = _values(fields, keys)
+
+    @lru_cache(maxsize=None, typed=True)
+    def places(document: Any, value: Any) -> pd.DataFrame | None:
+        with suppress(MissingPdfError):
+            return find_evidence(ds, document, value, limit=MOST_HITS)
+        return None
+
+    rows = []
+    for row in cited.to_dict("records"):
+        page, box = _place_of(row)
+        own = (*(str(row[key]) for key in keys), row["path"])
+        field, predicted, passed = values.get(own, (None, None, None))
+        name: Any = row["document"] if document is None else document
+        found = places(name, predicted) if is_asked(predicted) else None
+        rows.append(
+            {
+                "run": row.get("run"),
+                "document": str(name),
+                "path": row["path"],
+                "field": field,
+                "predicted": predicted,
+                "passed": passed,
+                "page": page,
+                **_checked(found, passed, page, box),
+            }
+        )
+    if rows and not any(row["field"] for row in rows):
+        raise InputError(
+            f"citations: no path is one of the result; the first is {rows[0]['path']!r}"
+        )
+    return CITATION_COLUMNS.from_records(rows)
+
+
+def _values(fields: pd.DataFrame, keys: list[str]) -> dict[Any, tuple[Any, Any, Any]]:
+    """Return field, value and verdict by path; a value passes if it does by all its metrics."""
+    columns = [*keys, "path", "predicted_path", "field", "predicted", "passed"]
+    values: dict[Any, tuple[Any, Any, Any]] = {}
+    for *ids, path, own, field, predicted, passed in fields[columns].itertuples(index=False):
+        key = (*map(str, ids), path if pd.isna(own) else own)
+        verdict = None if pd.isna(passed) else bool(passed)
+        before = values.get(key, (field, predicted, True))[2]
+        both = None if verdict is None or before is None else verdict and before
+        values[key] = field, predicted, both
+    return values
+
+
+def _place_of(row: dict[Any, Any]) -> tuple[int, Box | None]:
+    """Return the page of a citation, and its box if it has one."""
+    page, given = row["page"], [row.get(name) for name in EDGES]
+    if pd.isna(page) or int(page) != page or page < 1:
+        raise InputError(f"citations: page of {row['path']!r} is {page!r}; expected 1 or more")
+    sides = [float(side) for side in given if side is not None and not pd.isna(side)]
+    if sides and len(sides) < len(EDGES):
+        raise InputError(f"citations: the box of {row['path']!r} needs all of {', '.join(EDGES)}")
+    if not sides:
+        return int(page), None
+    x0, y0, x1, y1 = sides
+    return int(page), (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+
+
+def _checked(
+    found: pd.DataFrame | None, passed: bool | None, page: int, box: Box | None
+) -> dict[str, Any]:
+    """Return what is found at the cited place, and the verdict."""
+    wrong = "wrong_value" if passed is False else "unknown"
+    if found is None or found.attrs["status"] == "no_text_layer":
+        return {"verdict": wrong}
+    there, in_box = found[found["page"] == page], None
+    if box is not None:
+        left, low, right, high = box
+        across = (left < there["x1"]) & (there["x0"] < right)
+        in_box = bool((across & (low < there["y1"]) & (there["y0"] < high)).any())
+    on_page = len(there) > 0
+    is_there = on_page if in_box is None else in_box
+    verdict = "right_place" if is_there else "elsewhere" if len(found) else "not_printed"
+    return {
+        "on_page": on_page,
+        "in_box": in_box,
+        "found_page": found["page"].iloc[0] if len(found) else None,
+        "chance": found["page"].nunique() / found.attrs["pages"],
+        "verdict": verdict if passed else wrong,
+    }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import struct
-import sys
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
@@ -81,7 +82,7 @@ def pdf_of(ds: HasPdfs | None, document: Any) -> Path:
 
 
 _MARK = (255, 222, 89)
-_EDGES = ("x0", "y0", "x1", "y1")
+EDGES = ("x0", "y0", "x1", "y1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,7 @@ def render_page(
     scale : float, optional
         Pixels per point, above 0 and up to 10. At 1 a letter-size page has 612 x 792 pixels.
     boxes : iterable of (float, float, float, float) or pandas.DataFrame, optional
-        Places on this page: x0, y0, x1, y1 in PDF points; or a result of `find_evidence`, whose
-        rows on this page are used.
+        x0, y0, x1, y1 on this page in PDF points; or a result of `find_evidence`.
     mark : bool, optional
         Whether to draw the boxes into the image.
 
@@ -153,9 +153,7 @@ def render_page(
         The page does not exist; a scale or box is out of range; the image would have more than 40
         million pixels; or the PDF cannot be read.
     DatasetError
-        The document is not in the dataset.
-    MissingPdfError
-        The document has no PDF.
+        The document is not in the dataset, or has no PDF (`MissingPdfError`).
 
     Examples
     --------
@@ -168,21 +166,20 @@ def render_page(
     """
     boxes = as_pandas(boxes)
     if isinstance(boxes, pd.DataFrame):
-        for name in (*_EDGES, "page"):
-            if name not in boxes.columns:
-                raise InputError(
-                    f"boxes: the DataFrame has no column {name!r}, as find_evidence has"
-                )
-        boxes = boxes.loc[boxes["page"] == page, list(_EDGES)].to_numpy().tolist()
-    places = [_box(box) for box in boxes]
-    asked: object = scale
-    if not isinstance(asked, int | float) or not 0 < asked <= 10:  # noqa: PLR2004
+        boxes = boxes.loc[boxes["page"] == page, list(EDGES)].to_numpy().tolist()
+    places, number = np.full((1, len(EDGES)), np.nan), 0
+    with suppress(TypeError, ValueError):
+        number = operator.index(page)
+        places = np.array(list(boxes), dtype=float).reshape(-1, len(EDGES))
+    if not np.isfinite(places).all():
+        raise InputError(
+            f"page={page!r}, boxes={boxes!r:.80}; expected a whole number, and boxes of four "
+            "finite numbers x0, y0, x1, y1"
+        )
+    if not 0 < scale <= 10:  # noqa: PLR2004
         raise InputError(f"scale={scale!r}; expected a number above 0 and up to 10")
     path = pdf_of(ds, document)
-    wanted: object = page
-    is_number = isinstance(wanted, int | float | np.integer)
-    number = int(page) if is_number and 1 <= page < sys.maxsize and page == int(page) else 0
-    drawn, content = ask(path, "draw", page=number, scale=scale, boxes=places)
+    drawn, content = ask(path, "draw", page=number, scale=scale, boxes=places.tolist())
     if "points" not in drawn:
         raise InputError(f"page={page!r}; {str(path)!r} has pages 1 to {drawn['pages']}")
     points = (float(drawn["points"][0]), float(drawn["points"][1]))
@@ -205,16 +202,6 @@ def render_page(
             area = tuple(slice(max(0, a - 2), max(0, b + 2)) for a, b in ends)
             pixels[area] = pixels[area] * np.array(_MARK, dtype=np.uint16) // 255
     return PageImage(_png(pixels), width, height, number, drawn["pages"], points, tuple(marked))
-
-
-def _box(box: Any) -> tuple[float, ...]:
-    try:
-        values = tuple(map(float, box))
-    except (TypeError, ValueError):
-        values = ()
-    if len(values) != len(_EDGES) or not np.isfinite(values).all():
-        raise InputError(f"boxes hold {box!r:.80}; expected four finite numbers x0, y0, x1, y1")
-    return values
 
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:

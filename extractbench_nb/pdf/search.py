@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import islice
 from typing import Any, NamedTuple
@@ -17,14 +19,16 @@ import pandas as pd
 
 from extractbench_nb.core.text import Date, Quantity, other_writings, parse_date
 from extractbench_nb.errors import InputError
-from extractbench_nb.pdf.page_text import MOST_HITS, TELLING, PdfText, squash, words_of
-from extractbench_nb.pdf.printed_numbers import Figure, shape_of, tidy
-from extractbench_nb.pdf.similar_text import (
-    MANY,
-    MOSTLY,
-    nearest_words,
-    spans_of_pieces,
-    words_apart,
+from extractbench_nb.pdf.page_text import (
+    MOST_HITS,
+    TELLING,
+    Figure,
+    Passage,
+    PdfText,
+    shape_of,
+    squash,
+    tidy,
+    words_of,
 )
 
 #: The forms in which a value may occur in the PDF, with their meanings.
@@ -45,6 +49,16 @@ _ALIKE, _SPELT = 0.85, 12
 INEXACT = 2**53
 #: Scripts that write without spaces between words: Thai and its neighbours, Chinese, Japanese.
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uf900-\ufaff]")
+#: Characters of a text that are compared letter by letter; five times as many, word by word.
+_COMPARED = 800
+#: Words of the shortest piece of a text, and words that may be between others or around them.
+_FEW = 4
+#: Words of a text that may be apart from each other, or misspelt without being compared as a whole.
+_MANY = 8
+#: Positions of a word that are tried.
+_MOST_PLACES = 200
+#: The least share of equal letters in two spellings of a word, or of words of a text in pieces.
+_MOSTLY = 0.75
 _SCALES = {"thousands": 1e3, "millions": 1e6, "billions": 1e9}
 
 
@@ -62,11 +76,6 @@ class Hit(NamedTuple):
     def start(self) -> int:
         """Where it begins."""
         return self.spans[0][0]
-
-    @property
-    def end(self) -> int:
-        """Where its first piece ends."""
-        return self.spans[0][1]
 
 
 def _hit(start: int, end: int, doubts: int, written: str) -> Hit:
@@ -97,7 +106,7 @@ def sought(value: Any) -> str | float:
     """Convert a caller's value to the text or number to search for."""
     if isinstance(value, date) and value is not pd.NaT:
         return value.isoformat()
-    plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    plain = value.item() if hasattr(value, "item") else value
     if isinstance(plain, str) or is_sought(plain):
         return plain  # type: ignore[no-any-return]
     raise InputError(
@@ -110,10 +119,10 @@ def search(value: str | float, index: PdfText) -> list[Hit]:
     """Find every occurrence of a value, the best ones first."""
     if isinstance(value, str):
         return without_overlaps(_find_any(value, index))
-    if isinstance(value, int) and abs(value) > INEXACT:
-        digits = str(abs(value))
-        return without_overlaps(islice(_find_exact(digits, digits, index), MOST_HITS))
-    return without_overlaps(islice(_find_number(value, index), MOST_HITS))
+    digits = str(abs(value))
+    is_long = isinstance(value, int) and abs(value) > INEXACT
+    hits = _find_exact(digits, digits, index) if is_long else _find_number(value, index)
+    return without_overlaps(islice(hits, MOST_HITS))
 
 
 def _find_any(text: str, index: PdfText) -> Iterator[Hit]:
@@ -123,7 +132,8 @@ def _find_any(text: str, index: PdfText) -> Iterator[Hit]:
         yield from islice(_find_date(*dated, index), MOST_HITS)
     elif amount is not None:
         for hit in islice(_find_number(amount.value, index), MOST_HITS):
-            after = index.lower[hit.end : hit.end + len(" percent")].lstrip()
+            end = hit.spans[0][1]
+            after = index.lower[end : end + len(" percent")].lstrip()
             fits = amount.unit != "%" or after.startswith(("%", "percent", "per cent", "pct"))
             yield hit if fits else hit._replace(similarity=hit.similarity * _DOUBT)
     if amount is None or amount.unit:
@@ -165,14 +175,14 @@ def _find_inexact(text: str, index: PdfText) -> Iterator[Hit]:
         yield from found
         return
     words = words_of(text)
-    if 2 <= len(words) <= MANY and sum(map(str.isalpha, set(words))) >= 2:  # noqa: PLR2004
+    if 2 <= len(words) <= _MANY and sum(map(str.isalpha, set(words))) >= 2:  # noqa: PLR2004
         spans = words_apart(words, index)
         if spans:
             yield Hit(tuple(spans), _DOUBT, "apart")
             return
-    if len(words) >= MANY:
+    if len(words) >= _MANY:
         share, spans = spans_of_pieces(text, index)
-        if share >= MOSTLY:
+        if share >= _MOSTLY:
             yield Hit(tuple(spans), share, "in_pieces")
             return
     nearest = nearest_words(text, index) if sum(map(len, words)) >= _SPELT else None
@@ -199,13 +209,7 @@ def amount_of(text: str) -> Quantity | None:
 
 
 def spellings(value: float) -> Iterator[tuple[float, float]]:
-    """Write a number in the scales of tables and texts, and in percent up to ten.
-
-    Examples
-    --------
-    >>> list(spellings(-0.125)), list(spellings(2500))
-    ([(0.125, 1.0), (12.5, 0.01)], [(2500.0, 1.0), (2.5, 1000.0)])
-    """
+    """Yield a number in the scales of tables and texts, and in percent up to ten."""
     size = abs(value)
     for scale in (1.0, *_SCALES.values()):
         if size >= scale or scale == 1:
@@ -275,3 +279,130 @@ def _find_date(sought_date: Date, doubts: int, index: PdfText) -> Iterator[Hit]:
             if year_and_month == [year, month] and (day == found_day or is_part):
                 less = 0 if day == found_day else 2
                 yield from (_hit(*span, doubts + less, "date") for span in spans)
+
+
+# --- texts with another order or spelling, or in pieces ----------------------------------------
+
+
+def nearest_passage(text: str, pdf: PdfText) -> Passage | None:
+    """Find the passage that is most similar to a text."""
+    nearest = nearest_words(text, pdf)
+    return None if nearest is None else pdf.passage(*nearest)
+
+
+def nearest_words(text: str, pdf: PdfText) -> tuple[int, int, float] | None:
+    """Find the words that are most similar to a text: the first, the end and their similarity.
+
+    Each word votes for the positions at which the text would begin if the word occurred at its
+    positions in the PDF. Around the positions with the most votes, the stretch of letters and
+    digits that is most similar gives the similarity. It may cut words at both ends: each of them is
+    left out if the words are more similar to the text without it.
+    """
+    from rapidfuzz import fuzz
+
+    words = words_of(text[:_COMPARED])
+    wanted = "".join(words)
+    best: tuple[int, int, float] | None = None
+    for begin in _beginnings(words, pdf) if wanted else ():
+        low, high = max(0, begin - 3), min(len(pdf.words), begin + len(words) + 3)
+        offset = pdf.starts[low]
+        window = pdf.squashed[offset : pdf.starts[high]]
+        found = fuzz.partial_ratio_alignment(wanted, window)
+        if found is None or found.dest_end <= found.dest_start:
+            continue
+        similarity = fuzz.ratio(wanted, window[found.dest_start : found.dest_end]) / 100
+        if similarity < 0.6 or (best is not None and similarity <= best[2]):  # noqa: PLR2004
+            continue
+        start, end = offset + found.dest_start, offset + found.dest_end
+        firsts = {bisect_right(pdf.starts, start) - 1, bisect_left(pdf.starts, start)}
+        ends = {bisect_left(pdf.starts, end), bisect_right(pdf.starts, end) - 1}
+        choices = [(first, last) for first in firsts for last in ends if first < last]
+        spelt = {(a, b): pdf.squashed[pdf.starts[a] : pdf.starts[b]] for a, b in choices}
+        whole = max(sorted(choices), key=lambda words: fuzz.ratio(wanted, spelt[words]))
+        best = *whole, similarity
+    return best
+
+
+def _beginnings(words: Sequence[str], pdf: PdfText) -> list[int]:
+    """Return the word indices where the text most likely begins."""
+    from rapidfuzz import fuzz, process
+
+    voters = [(word, i) for i, word in enumerate(words) if word in pdf.places]
+    if len(words) <= _MANY:  # a word that the PDF does not have votes with the most similar one
+        for i, word in enumerate(words):
+            if word not in pdf.places and len(word) >= _FEW:
+                near = process.extractOne(
+                    word, pdf.places.keys(), scorer=fuzz.ratio, score_cutoff=100 * _MOSTLY
+                )
+                voters += [] if near is None else [(near[0], i)]
+    votes: Counter[int] = Counter()
+    for word, i in sorted(voters, key=lambda voter: len(pdf.places[voter[0]])):  # rare ones first
+        for position in pdf.places[word][:_MOST_PLACES]:
+            votes[(position - i) // 2] += 1
+    return [2 * pair for pair, _ in votes.most_common(_FEW)]
+
+
+def words_apart(words: Sequence[str], pdf: PdfText) -> list[tuple[int, int]]:
+    """Find all words close to the rarest one; return the spans of adjacent ones."""
+    wanted = set(words)
+    if not wanted <= pdf.places.keys():
+        return []
+    rarest = min(words, key=lambda word: len(pdf.places[word]))
+    for position in islice(pdf.places[rarest], _MOST_PLACES):
+        around = len(words) + _FEW
+        window = range(max(0, position - around), min(len(pdf.words), position + around))
+        if not wanted.issubset(map(pdf.words.__getitem__, window)):
+            continue
+        nearest = {
+            min((i for i in window if pdf.words[i] == word), key=lambda i: abs(i - position))
+            for word in wanted
+        }
+        firsts = sorted(i for i in nearest if i - 1 not in nearest)
+        ends = sorted(i + 1 for i in nearest if i + 1 not in nearest)
+        return list(map(pdf.span_of_words, firsts, ends))
+    return []
+
+
+def covered(text: str, pdf: PdfText) -> tuple[float, list[str]]:
+    """Return the share of a long text that is in the PDF, and the runs of words that are not.
+
+    Words count as in the PDF if four or more of them occur there consecutively.
+    """
+    words, found = pieces(text, pdf)
+    runs, end = [], 0
+    for first, count in [*found, (len(words), 0)]:
+        runs += [" ".join(words[end:first])] if first > end else []
+        end = first + count
+    return _share(words, found), runs
+
+
+def _share(words: Sequence[str], found: Sequence[tuple[int, int]]) -> float:
+    return sum(count for _, count in found) / len(words) if words else 1.0
+
+
+def pieces(text: str, pdf: PdfText) -> tuple[list[str], list[tuple[int, int]]]:
+    """Split a long text into the pieces of four words or more that are in the PDF."""
+    words = words_of(text[: 5 * _COMPARED])
+    found: list[tuple[int, int]] = []
+    i = 0
+    while i < len(words):
+        lengths = range(min(_FEW, len(words) - i), len(words) - i + 1)
+        longer = bisect_left(lengths, True, key=lambda n: not pdf.has("".join(words[i : i + n])))
+        if longer:
+            found.append((i, lengths[longer - 1]))
+        i += lengths[longer - 1] if longer else 1
+    return words, found
+
+
+def spans_of_pieces(text: str, pdf: PdfText) -> tuple[float, list[tuple[int, int]]]:
+    """Return the share of a long text that is in the PDF, and the spans, in order if possible."""
+    words, found = pieces(text, pdf)
+    spans: list[tuple[int, int]] = []
+    after = 0
+    for first, count in found:
+        key = "".join(words[first : first + count])
+        start = pdf.squashed.find(key, after)
+        start = pdf.squashed.find(key) if start < 0 else start
+        after = start + len(key)
+        spans.append(pdf.span(start, after))
+    return _share(words, found), spans

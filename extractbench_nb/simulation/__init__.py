@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
-from extractbench_nb.simulation.catalogue import corruptions
-from extractbench_nb.simulation.corrupt import Corrupted as Corrupted
-from extractbench_nb.simulation.corrupt import corrupt_document
 from extractbench_nb.simulation.curves import sensitivity
+from extractbench_nb.simulation.document_corruptions import Corrupted as Corrupted
+from extractbench_nb.simulation.document_corruptions import corrupt_document, corruptions
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,23 +23,21 @@ from extractbench_nb.core.schema import (
 from extractbench_nb.core.text import Judge
 from extractbench_nb.core.values import canonical, read_document
 from extractbench_nb.errors import ConfigError, InputError, nearest
-from extractbench_nb.simulation.catalogue import (
+from extractbench_nb.simulation.document_corruptions import (
     CORRUPTIONS,
-    LARGEST,
+    Change,
     Corruption,
+    check_share,
     chosen,
-    corrupt,
-    kind_of,
-    kinds,
 )
-from extractbench_nb.simulation.corrupt import check_share, corrupt_one_way
-from extractbench_nb.simulation.documents import Change, Document, Pool, copied, pool_of
+from extractbench_nb.simulation.documents import Document, Pool, Task, copied, pool_of
+from extractbench_nb.simulation.value_corruptions import VALUE_CORRUPTIONS, corrupt, kind_of
 from extractbench_nb.stats import Drawing, mean_intervals
-from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.support.wording import fitted
 
 RATES = (0.0, 0.1, 0.3, 0.6, 1.0)
-_PAIR, _RESAMPLES, _WIDEST = 2, 1999, 120
+#: Share of a value in a document that changes, and of a plain value that is tried at rate 0.
+_STRENGTH, _TRIED = 0.3, 0.5
 #: Entries of the summary that can be the score of a profile.
 _MEASURES = ("pass_rate", "overall_score", "field_score", "pass_rate_judged", "gold_coverage")
 
@@ -76,8 +71,8 @@ SENSITIVITY_COLUMNS = FrameSpec(
 class _Reading(NamedTuple):
     """The result of one corrupted document or value (the unit), with one change as an example."""
 
-    unit: str
-    score: float | None
+    unit: int
+    score: float
     passed: float
     errors: int
     changed: int = 0
@@ -87,42 +82,35 @@ class _Reading(NamedTuple):
     corrupted: Any = None
 
 
-class _Settings(NamedTuple):
-    """The options that evaluations need; the corruptions of values and documents too."""
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """A profile, or a metric under a profile with its ``evaluation_config``."""
 
-    subjects: Sequence[_Subject]
-    rates: Sequence[float]
-    measure: str
-    strength: float
-    repeats: int
-    judge: str | Judge
-    seed: int
+    metric: str | None
+    profile: Profile
+    declared: Any = None
+    config: NodeConfig | None = None
 
-    def copies(self) -> Iterator[tuple[float, int]]:
-        """Yield rate and number of each corrupted copy; rate 0 needs one copy."""
-        for rate in self.rates:
-            yield from ((rate, repeat) for repeat in range(self.repeats if rate else 1))
+    def schema(self, schema: Schema) -> Schema:
+        """Set the metric on the fields of a schema that it applies to."""
+        return schema if self.config is None else _with_metric(schema, self.config)
 
 
-#: Readings with the subject and the rate that they are of.
-_Readings = Iterator[tuple["_Subject", float, _Reading]]
+#: Readings by subject, corruption and rate.
+_Readings = dict[tuple[_Subject, Corruption, float], list[_Reading]]
 
 
 def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
     metric_or_profile: str | Profile | Callable[..., Any] | Mapping[str, Any] | Sequence[Any],
     data: Any,
     corruption: str | Iterable[str] | None = None,
-    rates: Sequence[float] = RATES,
+    rates: Iterable[float] = RATES,
     *,
     measure: str = "pass_rate",
     profile: str | Profile = "strict",
-    documents: Iterable[str] | None = None,
-    strength: float = 0.3,
     repeats: int = 3,
     judge: str | Judge = "offline",
-    confidence: float = 0.95,
     seed: int = 0,
-    progress: bool = False,
 ) -> pd.DataFrame:
     """Score gold against copies of it that are corrupted at increasing rates.
 
@@ -131,51 +119,38 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Parameters
     ----------
     metric_or_profile : str, Profile, callable, dict or sequence
-        What is tested. A profile, or its name: documents are scored as their schemas declare. A
-        metric, that is, the name of a metric or preset, a function registered with `metric`, or an
-        ``evaluation_config``: it scores every field of a type that it applies to, except skipped
-        fields; all other fields keep their declared metrics. (Plain values of any type are scored.)
-        Or a sequence of these.
+        What is tested, or a sequence of that. A profile: documents are scored as their schemas
+        declare. A metric (a name, a function registered with `metric`, or an
+        ``evaluation_config``): it scores every field of a type that it applies to, except skipped
+        fields; all other fields keep their declared metrics.
     data : Dataset, or iterable of (schema, gold), or iterable of str, int or float
-        Documents: a dataset, or pairs of schema and gold as `evaluate` takes them. Or plain gold
-        values, such as a column of texts; null, empty and duplicate values are left out.
+        Documents; or plain gold values, such as a column of texts, of which null, empty and
+        duplicate ones are left out.
     corruption : str or iterable of str, optional
         Names that `corruptions` lists; by default all that apply. Plain values take those of texts
         and numbers only.
-    rates : sequence of float, optional
-        In [0, 1]. For documents, the probability that a place is corrupted; at 0 gold is compared
-        with itself. For plain values, the share of words, letters, digits or units that change in
-        each value, at least one.
+    rates : iterable of float, optional
+        In [0, 1]: the probability that a place of a document is corrupted; of plain values, the
+        share of words, letters, digits or units that change in each, at least one.
     measure : str, optional
-        The entry of ``Evaluation.summary`` that is the score of a profile: pass_rate,
-        overall_score, field_score, pass_rate_judged or gold_coverage. A metric's score is the mean
-        over the fields that it scores, items of arrays included.
+        The entry of ``Evaluation.summary`` that is the score of a profile. A metric's score is the
+        mean over the fields that it scores, items of arrays included.
     profile : str or Profile, optional
         The rules for metrics. Under ``"strict"`` the fields of missed and spurious items count.
-    documents : iterable of str, optional
-        Ids of the documents of a dataset to use; all by default.
-    strength : float, optional
-        Share of a value in a document that changes, above 0 and up to 1; at least one word, letter
-        or digit.
     repeats : int, optional
         Number of corrupted copies of each document or value, 1 and up.
     judge : str or Judge, optional
         See `evaluate`.
-    confidence : float, optional
-        Confidence level of the intervals, between 0 and 1.
     seed : int, optional
         The same seed gives the same corruptions for every metric and profile. Places that are
         corrupted at one rate are corrupted at every higher rate.
-    progress : bool, optional
-        Whether to show a progress bar.
 
     Returns
     -------
     pandas.DataFrame
-        One row per metric or profile, corruption and rate: metric, profile, measure, corruption,
-        meaning, rate, n, changed, score, low, high, interval, lowest, pass_rate, errors, and an
-        example of the lowest score: document, path, gold, corrupted. ``n`` counts the documents or
-        values that can be corrupted; score and interval are over the means of their repeats.
+        One row per metric or profile, corruption and rate, see `SENSITIVITY_COLUMNS`: among others
+        ``n``, the documents or values that can be corrupted, score and interval over the means of
+        their repeats, and an example of the lowest score.
 
     Raises
     ------
@@ -188,7 +163,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     -----
     The GriTS paper validates its metrics in this way [1]_: each part is kept with probability x,
     and the score should follow x. If each item is dropped with probability r, an array's expected
-    recall is 1 - r, its precision 1 and its F1 about 2 (1 - r) / (2 - r). The interval is a
+    recall is 1 - r, its precision 1 and its F1 about 2 (1 - r) / (2 - r). The 95 % interval is a
     bootstrap over documents (BCa, 1,999 resamples). It is too short for skewed scores of
     fewer than about ten documents, and NA for a single one.
 
@@ -209,93 +184,66 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     >>> found["score"].round(1).tolist()
     [1.0, 0.5, 0.0]
     """
-    tried = subjects(metric_or_profile, profile)
-    several: object = rates
-    if isinstance(several, str) or not isinstance(several, Iterable):
-        raise InputError(f"rates={rates!r}; expected a list of numbers from 0 to 1")
-    if not (wanted := list(dict.fromkeys(rates))):
-        raise InputError("rates is empty; expected numbers from 0 to 1")
-    for rate in wanted:
+    rules = Profile.named(profile)
+    several = isinstance(metric_or_profile, Sequence) and not isinstance(metric_or_profile, str)
+    wanted = list(metric_or_profile) if several else [metric_or_profile]  # type: ignore[arg-type]
+    subjects = [_subject(one, rules) for one in wanted]
+    distinct_rates = dict.fromkeys(rates)
+    for rate in distinct_rates:
         check_share("rate", rate)
-    check_share("strength", strength, above=0)
     if type(repeats) is not int or repeats < 1:
         raise InputError(f"repeats={repeats!r}; expected 1 or more")
     if measure not in _MEASURES:
         raise InputError(f"measure={measure!r}; {nearest(measure, _MEASURES)}")
-    settings = _Settings(tried, wanted, measure, strength, repeats, judge, seed)
-    drawing = Drawing(confidence, _RESAMPLES, seed)
-    sources = _sources(data, documents)
-    material: Sequence[Any]
-    read: Callable[..., _Readings]
-    if isinstance(sources, list):
-        material, read = [_distinct_values(sources)], _value_readings
-        what = _for_values(corruption, {kind_of(value) for value in material[0]})
-    else:
-        material, read = _read_documents(sources, tried), _document_readings
-        what = list(CORRUPTIONS.values()) if corruption is None else chosen(corruption)
-    readings: dict[tuple[_Subject, Corruption, float], list[_Reading]] = {
-        (subject, one, rate): [] for subject in tried for one in what for rate in wanted
-    }
-    steps = [(one, part) for one in what for part in material]
-    for one, part in progress_bar(steps, shown=progress, desc="corrupting"):
-        for subject, rate, reading in read(part, one, settings):
-            readings[subject, one, rate].append(reading)
-    table = _table(readings, measure, drawing)
-    if table.empty:
+    names = [corruption] if isinstance(corruption, str) else corruption
+    tried = list(CORRUPTIONS.values()) if names is None else chosen(list(names))
+    copies = [(rate, n) for rate in distinct_rates for n in range(repeats if rate else 1)]
+    study = _Study(subjects, tried, copies, measure, judge, seed)
+    found = _read(data)
+    readings = study.of_documents(found) if isinstance(found, dict) else study.of_values(found)
+    if not readings:
         raise InputError(
-            f"corruption={corruption!r} fits no value of the data; xb.simulation.corruptions() "
-            "lists what each one is for"
+            f"corruption={corruption!r}, rates={rates!r}: nothing fits the data; "
+            "xb.simulation.corruptions() lists what each corruption is for"
         )
-    return table
+    return _table(readings, measure, seed)
 
 
-def _sources(
-    data: Any, documents: Iterable[str] | None
-) -> list[Any] | Iterator[tuple[str, Any, Any]]:
-    """Return name, schema and gold of each document, or a list of plain values."""
+def _read(data: Any) -> dict[str, tuple[Any, Any]] | list[Any]:
+    """Return schema and gold of each document by name, or a list of distinct plain values."""
     if callable(getattr(data, "gold", None)) and callable(getattr(data, "schema", None)):
-        frame = data.listing if hasattr(data, "listing") else data.documents
-        schema_of: Mapping[str, str] = dict(zip(frame["document"], frame["schema"], strict=True))
-        names = list(schema_of) if documents is None else list(documents)
-        for name in names:
-            if name not in schema_of:
-                raise InputError(f"documents hold {name!r}; {nearest(name, schema_of)}")
-        if not names:
-            raise InputError("documents: none are left; expected one or more")
-        return ((name, data.schema(schema_of[name]), data.gold(name)) for name in names)
-    if documents is not None:
-        raise InputError("documents= needs a dataset, and data is not one")
-    single = isinstance(as_pandas(data), str | bytes | Mapping | Schema | pd.DataFrame | type)
+        rows = data.listing[["document", "schema"]].itertuples(index=False)
+        return {name: (data.schema(schema), data.gold(name)) for name, schema in rows}
+    frame = as_pandas(data)
+    single = isinstance(frame, str | bytes | Mapping | Schema | pd.DataFrame | type)
     if single or not isinstance(data, Iterable):
         raise InputError(
-            f"data is {fitted(repr(data), _WIDEST)}; expected a dataset, a list of (schema, gold) "
+            f"data is {fitted(repr(data), 120)}; expected a dataset, a list of (schema, gold) "
             "or a list of values"
         )
     items = list(data)
-    if len(items) == _PAIR and isinstance(items[0], Mapping | Schema | Path | type):
-        raise InputError("data is one (schema, gold) pair; put the pair in a list")
-    if items and all(isinstance(item, tuple) and len(item) == _PAIR for item in items):
-        pairs = enumerate(items)
-        return ((str(i), schema, read_document(gold, "gold")) for i, (schema, gold) in pairs)
-    return items
+    if items and all(isinstance(item, tuple) and len(item) == 2 for item in items):  # noqa: PLR2004
+        return {str(i): (one, read_document(gold, "gold")) for i, (one, gold) in enumerate(items)}
+    present = [item.item() if hasattr(item, "item") else item for item in items]
+    present = [v for v in present if v is not None and v is not pd.NA and v == v]  # noqa: PLR0124
+    for value in present:
+        if value != "" and kind_of(value) is None:
+            raise InputError(
+                f"data holds {fitted(repr(value), 120)}; expected texts and numbers up to 1e300, "
+                "(schema, gold) pairs or a dataset"
+            )
+    return list({(kind_of(v), v): v for v in present if v != ""}.values())
 
 
-def _table(
-    readings: Mapping[tuple[_Subject, Corruption, float], Sequence[_Reading]],
-    measure: str,
-    drawing: Drawing,
-) -> pd.DataFrame:
+def _table(readings: _Readings, measure: str, seed: int) -> pd.DataFrame:
     """Return one row per key; repeats are averaged first, then documents or values."""
     rows, samples = [], []
     for (subject, corruption, rate), group in readings.items():
-        units = defaultdict(list)
-        for reading in group:
-            units[reading.unit].append(reading)
-        scores_of_units = [[r.score for r in u if r.score is not None] for u in units.values()]
-        sample = np.array([fmean(scores) for scores in scores_of_units if scores], dtype=np.float64)
-        examples = (r for r in group if r.score is not None and r.changed)
-        lowest = min(examples, key=lambda r: r.score or 0.0, default=_Reading("", None, 0, 0))
-        samples.append(sample)
+        frame = pd.DataFrame([r[:5] for r in group], columns=list(_Reading._fields[:5]))
+        means = frame.groupby("unit")[["score", "passed", "changed"]].mean().astype(float)
+        examples = (r for r in group if r.changed and not np.isnan(r.score))
+        example = min(examples, key=lambda r: r.score, default=_Reading(0, 0, 0, 0))
+        samples.append(means["score"].dropna().to_numpy())
         rows.append(
             {
                 "metric": subject.metric,
@@ -304,22 +252,25 @@ def _table(
                 "corruption": corruption.name,
                 "meaning": corruption.meaning,
                 "rate": rate,
-                "n": len(units),
-                "changed": _mean_of_means([[r.changed for r in unit] for unit in units.values()]),
-                "score": float(sample.mean()) if len(sample) else None,
-                "lowest": min((s for scores in scores_of_units for s in scores), default=None),
-                "pass_rate": _mean_of_means([[r.passed for r in unit] for unit in units.values()]),
-                "errors": sum(reading.errors for reading in group),
-                **{name: getattr(lowest, name) for name in _Reading._fields[-4:]},
+                "n": len(means),
+                "changed": means["changed"].mean(),
+                "score": means["score"].mean(),
+                "lowest": frame["score"].astype(float).min(),
+                "pass_rate": means["passed"].mean(),
+                "errors": int(frame["errors"].sum()),
+                **{name: getattr(example, name) for name in _Reading._fields[-4:]},
             }
         )
-    for row, (low, high, method) in zip(rows, mean_intervals(samples, drawing), strict=True):
+    intervals = mean_intervals(samples, Drawing(0.95, 1999, seed))
+    for row, (low, high, method) in zip(rows, intervals, strict=True):
         row |= {"low": low, "high": high, "interval": "none" if low is None else method}
-    return SENSITIVITY_COLUMNS.from_records(rows)
-
-
-def _mean_of_means(units: Sequence[Sequence[float]]) -> float | None:
-    return fmean(map(fmean, units)) if units else None
+    return SENSITIVITY_COLUMNS.from_records(
+        {
+            name: None if isinstance(cell, float) and np.isnan(cell) else cell
+            for name, cell in row.items()
+        }
+        for row in rows
+    )
 
 
 def _by_path(fields: pd.DataFrame) -> pd.DataFrame:
@@ -334,259 +285,193 @@ def _by_path(fields: pd.DataFrame) -> pd.DataFrame:
 _SCALARS = frozenset({"string", "number", "integer", "boolean"})
 
 
+def _subject(wanted: Any, rules: Profile) -> _Subject:
+    if isinstance(wanted, Profile) or (isinstance(wanted, str) and wanted in PROFILES):
+        return _Subject(None, Profile.named(wanted))
+    declared = dict(wanted) if isinstance(wanted, Mapping) else REGISTRY.config_of(wanted)
+    known = {*PRESETS, *REGISTRY.entries}
+    if not isinstance(declared, dict) and declared not in known:
+        hint = nearest(declared, known | {*PROFILES})
+        raise ConfigError(None, f"unknown metric or profile {declared!r}; {hint}")
+    config = parse_config(declared, "/evaluation_config", REGISTRY)
+    assert config is not None  # noqa: S101 - only null has no config
+    names = []
+    for spec in config.metrics:
+        params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())
+        names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
+    label = " + ".join(names) if isinstance(declared, dict) else declared
+    return _Subject(label, rules, declared, config)
+
+
+def _with_metric(schema: Schema, config: NodeConfig) -> Schema:
+    """Return a schema whose fields have the metric; skipped fields stay skipped."""
+    types = _SCALARS | {"array"}  # those that all metrics of the config apply to
+    for spec in config.metrics:
+        applies_to = set(REGISTRY.get(spec.metric_id).applies_to) - {"any"} or set(_SCALARS)
+        types &= applies_to | ({"integer"} if "number" in applies_to else set())
+
+    def is_meant(node: Node) -> bool:
+        if node.kind == "scalar" and node.label.startswith("integer"):
+            return "integer" in types
+        own_types = {"array"} if node.kind == "array" else node.types - {"null"}
+        return node.kind in ("array", "scalar") and bool(own_types) and own_types <= types
+
+    def changed(node: Node) -> Node:
+        own_config = node.config
+        if own_config is not None and own_config.skip:
+            return node
+        if is_meant(node):
+            own_config = replace(config, weight=node.weight)
+        elif node.kind == "union" and "array" not in types:
+            own_config = None  # its branches have their own
+        return replace(
+            node,
+            config=own_config,
+            loaded=None,
+            loader=lambda: node.children.mapped(changed),
+            choices={},
+        )
+
+    return replace(schema, root=changed(schema.root))
+
+
+# --- plain values and documents ---------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
-class _Subject:
-    """A profile, or a metric under a profile.
+class _Study:
+    """What is tried on the data: `copies` has rate and number of each corrupted copy."""
 
-    `declared` is the metric's ``evaluation_config`` as the user wrote it, for plain values.
-    """
+    subjects: Sequence[_Subject]
+    corruptions: Sequence[Corruption]
+    copies: Sequence[tuple[float, int]]
+    measure: str
+    judge: str | Judge
+    seed: int
 
-    metric: str | None
-    profile: Profile
-    config: NodeConfig | None = None
-    declared: Any = None
+    def of_values(self, values: Sequence[Any]) -> _Readings:
+        """Corrupt texts and numbers, and evaluate all of one rate as members of one object."""
+        kinds = {kind_of(value) for value in values}
+        of_kinds = {name for name, (*_, known) in VALUE_CORRUPTIONS.items() if kinds & {*known}}
+        fitting = [one for one in self.corruptions if one.name in of_kinds]
+        readings = self._empty(fitting)
+        for corruption in fitting:
+            cases: dict[float, list[tuple[int, Any, Any]]] = {rate: [] for rate, _ in self.copies}
+            for unit, gold in enumerate(values):
+                for rate, n in self.copies:
+                    key = f"{self.seed}/{corruption.name}/{gold!r}/{n}"
+                    changed = corrupt(corruption.name, gold, rate or _TRIED, key)
+                    if changed is not None:
+                        cases[rate].append((unit, gold, changed if rate else gold))
+            for subject, one, rate in readings:
+                if one is corruption and cases[rate]:
+                    readings[subject, one, rate] += self._evaluated_values(subject, cases[rate])
+        return readings
 
-    def schema(self, source: Any) -> Schema:
-        """Read a schema, and set the metric on the fields it applies to."""
-        schema = parse_schema(source)
-        if self.config is None:
-            return schema
-        types = _SCALARS | {"array"}  # those that all metrics of the config apply to
-        for spec in self.config.metrics:
-            applies_to = set(REGISTRY.get(spec.metric_id).applies_to) - {"any"} or set(_SCALARS)
-            types &= applies_to | ({"integer"} if "number" in applies_to else set())
-        return replace(schema, root=_with_metric(schema.root, self.config, types))
-
-
-def subjects(wanted: Any, profile: str | Profile) -> list[_Subject]:
-    """Read the metrics and profiles to try."""
-    several = isinstance(wanted, Sequence) and not isinstance(wanted, str)
-    rules = Profile.named(profile)
-    tried = [_subject(item, rules) for item in (wanted if several else [wanted])]
-    if not tried:
-        raise InputError("metric_or_profile is empty; expected a metric, a profile, or several")
-    labels = [(subject.metric, subject.profile.name) for subject in tried]
-    twice = [label for label in labels if labels.count(label) > 1]
-    if twice:
-        raise InputError(f"metric_or_profile holds {twice[0][0] or twice[0][1]!r} twice")
-    return tried
-
-
-def _subject(subject: Any, rules: Profile) -> _Subject:
-    if isinstance(subject, Profile) or (isinstance(subject, str) and subject in PROFILES):
-        return _Subject(None, Profile.named(subject))
-    if isinstance(subject, Mapping):
-        config = parse_config(dict(subject), "/evaluation_config", REGISTRY)
-        assert config is not None  # noqa: S101 - only null has no config
-        names = []
-        for spec in config.metrics:
-            params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())
-            names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
-        return _Subject(" + ".join(names), rules, config, dict(subject))
-    name = REGISTRY.config_of(subject)
-    if not isinstance(name, str) or name not in {*PRESETS, *REGISTRY.entries}:
-        known = {*PRESETS, *REGISTRY.entries, *PROFILES}
-        raise ConfigError(None, f"unknown metric or profile {name!r}; {nearest(name, known)}")
-    return _Subject(name, rules, parse_config(name, "/evaluation_config", REGISTRY), name)
-
-
-def _with_metric(node: Node, config: NodeConfig, types: frozenset[str]) -> Node:
-    """Return a node whose fields have the metric; skipped fields stay skipped."""
-    if node.config is not None and node.config.skip:
-        return node
-    own_config = node.config
-    if _is_meant(node, types):
-        own_config = replace(config, weight=node.weight)
-    elif node.kind == "union" and "array" not in types:
-        own_config = None  # its branches have their own
-    return replace(
-        node,
-        config=own_config,
-        loaded=None,
-        loader=lambda: node.children.mapped(lambda child: _with_metric(child, config, types)),
-        choices={},
-    )
-
-
-def _is_meant(node: Node, kinds: frozenset[str]) -> bool:
-    if node.kind == "array":
-        return "array" in kinds
-    if node.kind != "scalar":
-        return False
-    if node.label.startswith("integer"):
-        return "integer" in kinds
-    return bool(node.types) and node.types - {"null"} <= kinds
-
-
-# --- plain values -----------------------------------------------------------------------------
-
-#: Strength with which values are tried at rate 0, to see whether they can be corrupted.
-_SOME = 0.5
-
-
-def _for_values(wanted: Any, present: set[str | None]) -> list[Corruption]:
-    """Return the corruptions to try on plain values of the kinds that are present."""
-    corruptions = list(CORRUPTIONS.values()) if wanted is None else chosen(wanted)
-    for corruption in corruptions if wanted is not None else ():
-        if not kinds(corruption.name):
-            known = [name for name in CORRUPTIONS if kinds(name)]
+    def _evaluated_values(
+        self, subject: _Subject, cases: Sequence[tuple[int, Any, Any]]
+    ) -> Iterator[_Reading]:
+        gold, predicted = ({str(i): case[at] for i, case in enumerate(cases)} for at in (1, 2))
+        config = {} if subject.config is None else {"evaluation_config": subject.declared}
+        nodes = {name: {"type": kind_of(value), **config} for name, value in gold.items()}
+        schema = {"type": "object", "properties": nodes}
+        ev = evaluate(schema, gold, predicted, judge=self.judge, profile=subject.profile)
+        rows = _by_path(ev.fields)
+        if len(rows) != len(cases):
             raise InputError(
-                f"corruption {corruption.name!r} is for documents, and the data are plain "
-                f"values; {nearest(corruption.name, known)}"
+                f"{subject.metric!r} scored {len(rows)} of {len(cases)} values; expected a metric "
+                "for single values"
             )
-    return [c for c in corruptions if present & set(kinds(c.name))]
+        scores = rows["score"].to_numpy(float, na_value=np.nan)
+        for case, score, passed in zip(cases, scores, rows["passed"], strict=True):
+            unit, value, corrupted = case
+            reading = _Reading(unit, score, passed, int(np.isnan(score)))
+            changed = {"changed": 1, "gold": value, "corrupted": corrupted}
+            yield reading if corrupted is value else reading._replace(**changed)
 
+    def of_documents(self, sources: Mapping[str, tuple[Any, Any]]) -> _Readings:
+        """Corrupt and evaluate documents; those with the same schema lend values to each other."""
+        schemas: dict[str, Schema] = {}
+        golds, keys = {}, {}
+        for name, (source, gold) in sources.items():
+            schema = parse_schema(source)
+            keys[name] = canonical(schema.document)
+            schemas.setdefault(keys[name], schema)
+            golds[name] = copied(gold)
+            try:
+                refuse_non_json(golds[name])
+            except InputError as error:
+                raise InputError(f"document {name!r}: {error}") from None
+        tried = {key: {s: s.schema(schemas[key]) for s in self.subjects} for key in schemas}
+        pools = {name: pool_of(schemas[key].root, golds[name]) for name, key in keys.items()}
+        readings = self._empty(self.corruptions)
+        for unit, (name, key) in enumerate(keys.items()):
+            donors = [pools[other] for other in keys if other != name and keys[other] == key]
+            document = _Document(unit, name, schemas[key].root, golds[name], tried[key], donors)
+            of_gold: dict[_Subject, _Reading | None] = {}
+            for corruption in self.corruptions:
+                is_apt = bool(self._corrupted(document, corruption, 1.0, 0)[1])
+                for rate, n in self.copies if is_apt else ():
+                    predicted, changes = self._corrupted(document, corruption, rate, n)
+                    for subject in self.subjects:
+                        if changes:
+                            place, before, after = changes[0]
+                            reading = self._evaluated(document, predicted, subject)
+                            if reading is not None:
+                                reading = reading._replace(
+                                    changed=len(changes),
+                                    document=name,
+                                    path=place.path,
+                                    gold=before,
+                                    corrupted=after,
+                                )
+                        else:
+                            if subject not in of_gold:
+                                of_gold[subject] = self._evaluated(document, predicted, subject)
+                            reading = of_gold[subject]
+                        readings[subject, corruption, rate] += [reading] if reading else []
+        return readings
 
-def _distinct_values(values: Iterable[Any]) -> list[Any]:
-    present = [v.item() if hasattr(v, "item") else v for v in values]
-    present = [v for v in present if v is not None and v is not pd.NA and v == v]  # noqa: PLR0124
-    for value in present:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise InputError(
-                f"data holds {fitted(repr(value), _WIDEST)}; expected texts and numbers, "
-                "(schema, gold) pairs or a dataset"
-            )
-        if not isinstance(value, str) and abs(value) > LARGEST:
-            raise InputError(f"data holds {value!r}; expected numbers up to {LARGEST:g}")
-    distinct = list({(kind_of(v), v): v for v in present if v != ""}.values())
-    if not distinct:
-        raise InputError("data holds no text and no number to corrupt")
-    return distinct
+    def _corrupted(
+        self, document: _Document, corruption: Corruption, rate: float, n: int
+    ) -> tuple[Any, list[Change]]:
+        copy = Document(document.root, document.gold)
+        seed = f"{self.seed}\x1f{document.name}\x1f{n}\x1f{corruption.name}"
+        changes = corruption.apply(Task(copy, seed, rate, _STRENGTH, document.donors))
+        return copy.value, changes
 
+    def _evaluated(self, document: _Document, predicted: Any, subject: _Subject) -> _Reading | None:
+        """Return a profile's measure or a metric's mean over its fields; None if it has none."""
+        # a text is quoted, as a document that is a text would be read as JSON
+        sides = [json.dumps(v) if isinstance(v, str) else v for v in (document.gold, predicted)]
+        schema = document.tried[subject]
+        try:
+            ev = evaluate(schema, *sides, judge=self.judge, profile=subject.profile)
+        except InputError as error:
+            raise InputError(f"document {document.name!r}: {error}") from None
+        if subject.config is None:
+            score, passed = (float(ev.summary[name]) for name in (self.measure, "pass_rate"))
+            return _Reading(document.unit, score, passed, int(ev.summary["judge_errors"]))
+        metrics = [spec.metric_id for spec in subject.config.metrics]
+        rows = _by_path(ev.fields[ev.fields["metric"].isin(metrics)])
+        if rows.empty:
+            return None
+        scores = rows["score"].to_numpy(float, na_value=np.nan)
+        errors = int(np.isnan(scores).sum())
+        mean = float(np.nanmean(scores)) if errors < len(scores) else np.nan
+        return _Reading(document.unit, mean, float(rows["passed"].mean()), errors)
 
-def _value_readings(golds: Sequence[Any], corruption: Corruption, settings: _Settings) -> _Readings:
-    """Corrupt texts and numbers, and evaluate all of one rate as the properties of one object."""
-    cases: dict[float, list[tuple[str, Any, Any]]] = {rate: [] for rate in settings.rates}
-    for gold in golds:
-        unit = f"{settings.seed}/{corruption.name}/{gold!r}"
-        for rate, repeat in settings.copies():
-            corrupted = corrupt(corruption.name, gold, rate or _SOME, f"{unit}/{repeat}")
-            if corrupted is not None:
-                cases[rate].append((unit, gold, corrupted if rate else gold))
-    for rate, of_rate in cases.items():
-        names = [str(number) for number in range(len(of_rate))]
-        gold = {name: case[1] for name, case in zip(names, of_rate, strict=True)}
-        predicted = {name: case[2] for name, case in zip(names, of_rate, strict=True)}
-        for subject in settings.subjects if of_rate else ():
-            config = {} if subject.declared is None else {"evaluation_config": subject.declared}
-            nodes = {name: {"type": kind_of(value), **config} for name, value in gold.items()}
-            schema = {"type": "object", "properties": nodes}
-            ev = evaluate(schema, gold, predicted, judge=settings.judge, profile=subject.profile)
-            rows = _by_path(ev.fields)
-            if len(rows) != len(of_rate):
-                raise InputError(
-                    f"{subject.metric!r} scored {len(rows)} of {len(of_rate)} values; expected a "
-                    "metric for single values"
-                )
-            for case, score, passed in zip(of_rate, rows["score"], rows["passed"], strict=True):
-                unit, value, corrupted = case
-                known = None if pd.isna(score) else float(score)
-                reading = _Reading(unit, known, passed, int(known is None))
-                if corrupted is not value:
-                    reading = reading._replace(changed=1, gold=value, corrupted=corrupted)
-                yield subject, rate, reading
-
-
-# --- documents --------------------------------------------------------------------------------
+    def _empty(self, corruptions: Iterable[Corruption]) -> _Readings:
+        rates = dict.fromkeys(rate for rate, _ in self.copies)
+        return {(s, one, rate): [] for s in self.subjects for one in corruptions for rate in rates}
 
 
 class _Document(NamedTuple):
-    """A gold document, its schema as declared and under each subject, and documents to borrow from.
+    """A gold document, its schema as declared and under each subject, and what it may borrow."""
 
-    `uncorrupted` holds the results of gold against itself.
-    """
-
+    unit: int
     name: str
+    root: Node
     gold: Any
-    declared: Schema
-    schemas: Mapping[_Subject, Schema]
+    tried: Mapping[_Subject, Schema]
     donors: Sequence[Pool]
-    uncorrupted: dict[_Subject, _Reading | None]
-
-
-def _read_documents(
-    sources: Iterable[tuple[str, Any, Any]], tried: Sequence[_Subject]
-) -> list[_Document]:
-    """Read documents; those with the same schema lend values to each other."""
-    schemas: dict[str, Schema] = {}
-    golds: dict[str, tuple[str, Any]] = {}
-    for name, source, gold in sources:
-        schema = parse_schema(source)
-        key = canonical(schema.document)
-        schemas.setdefault(key, schema)
-        golds[name] = key, copied(gold)
-        try:
-            refuse_non_json(golds[name][1])
-        except InputError as error:
-            raise InputError(f"document {name!r}: {error}") from None
-    read = {key: {s: s.schema(schema) for s in tried} for key, schema in schemas.items()}
-    pools = {name: pool_of(schemas[key].root, gold) for name, (key, gold) in golds.items()}
-    documents = []
-    for name, (key, gold) in golds.items():
-        donors = [pools[n] for n, (other, _) in golds.items() if n != name and other == key]
-        documents.append(_Document(name, gold, schemas[key], read[key], donors, {}))
-    return documents
-
-
-def _document_readings(
-    document: _Document, corruption: Corruption, settings: _Settings
-) -> _Readings:
-    """Corrupt and evaluate one document at all rates."""
-
-    def corrupted(rate: float, repeat: int) -> tuple[Any, list[Change]]:
-        copy = Document(document.declared.root, document.gold)
-        seed = f"{settings.seed}\x1f{document.name}\x1f{repeat}"
-        how = settings.strength, document.donors
-        changes = corrupt_one_way(copy, corruption, rate, seed, *how)
-        return copy.value, changes
-
-    if not corrupted(1.0, 0)[1]:
-        return
-    for rate, repeat in settings.copies():
-        predicted, changes = corrupted(rate, repeat)
-        for subject in settings.subjects:
-            if changes:
-                _, place, before, after = changes[0]
-                reading = _evaluated(document, predicted, subject, settings)
-                if reading is not None:
-                    reading = reading._replace(
-                        changed=len(changes),
-                        document=document.name,
-                        path=place.path,
-                        gold=before,
-                        corrupted=after,
-                    )
-            else:
-                if subject not in document.uncorrupted:
-                    gold = _evaluated(document, predicted, subject, settings)
-                    document.uncorrupted[subject] = gold
-                reading = document.uncorrupted[subject]
-            if reading is not None:
-                yield subject, rate, reading
-
-
-def _evaluated(
-    document: _Document, predicted: Any, subject: _Subject, settings: _Settings
-) -> _Reading | None:
-    """Return a profile's measure or a metric's mean over its fields; None if it has no fields."""
-    # a text is quoted, as a document that is a text would be read as JSON
-    sides = [json.dumps(v) if isinstance(v, str) else v for v in (document.gold, predicted)]
-    schema = document.schemas[subject]
-    try:
-        ev = evaluate(schema, *sides, judge=settings.judge, profile=subject.profile)
-    except InputError as error:
-        raise InputError(f"document {document.name!r}: {error}") from None
-    if subject.config is None:
-        summary = ev.summary
-        value = float(summary[settings.measure])
-        score = None if np.isnan(value) else value
-        errors = int(summary["judge_errors"])
-        return _Reading(document.name, score, float(summary["pass_rate"]), errors)
-    fields = ev.fields
-    metrics = [spec.metric_id for spec in subject.config.metrics]
-    rows = _by_path(fields[fields["metric"].isin(metrics)])
-    if rows.empty:
-        return None
-    scores = rows["score"].dropna()
-    mean = float(scores.mean()) if len(scores) else None
-    return _Reading(document.name, mean, float(rows["passed"].mean()), len(rows) - len(scores))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
@@ -18,26 +17,7 @@ T = TypeVar("T")
 
 _BYTES = 8
 _ALL = 2.0 ** (8 * _BYTES)
-
-
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """Which places are corrupted, each independently of all others.
-
-    A place that is drawn at one rate is drawn at every higher one: each place has one uniform
-    number, which is compared with the rate.
-    """
-
-    seed: str
-    rate: float
-
-    def hits(self, path: str) -> bool:
-        """Whether the place at a path is drawn."""
-        return _number(f"{self.seed}\x1f{path}") < self.rate * _ALL
-
-    def generator(self, path: str) -> random.Random:
-        """Return a generator of the place's own, for how it is changed."""
-        return generator(f"{self.seed}\x1f{path}\x1fhow")
+_TRIES = 20
 
 
 def generator(text: str) -> random.Random:
@@ -74,13 +54,12 @@ def copied(value: Any) -> Any:
 
 
 class Place(NamedTuple):
-    """A place in a document: its path, its schema, its container and key, and the place above."""
+    """A place in a document: its path, its schema, its container and its key in it."""
 
     path: str
     node: Node
     box: Any
     key: Any
-    above: Place | None
 
     @property
     def value(self) -> Any:
@@ -91,17 +70,24 @@ class Place(NamedTuple):
         """Write a value there."""
         self.box[self.key] = value
 
-    def is_inside(self, paths: Container[str]) -> bool:
-        """Whether the place is below one of some paths, the path itself excepted."""
-        above = self.above
-        while above is not None and above.path not in paths:
-            above = above.above
-        return above is not None
-
     def item(self, index: int) -> Place:
         """Return the place of an array's item."""
         node = self.node.item(index) or self.node
-        return Place(f"{self.path}[{index}]", node, self.value, index, self)
+        return Place(f"{self.path}[{index}]", node, self.value, index)
+
+    def below(self) -> Iterator[Place]:
+        """Yield the places of items and members that the schema declares."""
+        value, node = self.value, self.node
+        if isinstance(value, list) and node.kind == "array":
+            yield from (self.item(i) for i in range(len(value)) if node.item(i) is not None)
+        for key, part in value.items() if isinstance(value, dict) else ():
+            if node.flattened:
+                if isinstance(part, list):
+                    yield Place(self.path + bracketed(str(key)), node, value, key)
+            elif node.kind == "object" and (child := node.children.properties.get(key)) is not None:
+                yield Place(self.path + child.step, child, value, key)
+            elif node.kind == "object" and (entry := node.children.entry(key)) is not None:
+                yield Place(self.path + bracketed(key), entry, value, key)
 
 
 class Document:
@@ -112,7 +98,15 @@ class Document:
 
     def __init__(self, root: Node, value: Any) -> None:
         self._holder = [copied(value)]
-        self.places = list(_walk(Place("$", root, self._holder, 0, None)))
+        self.places: list[Place] = []
+        stack = [Place("$", root, self._holder, 0)]
+        while stack:
+            place = stack.pop()
+            if place.node.kind == "union":
+                place = place._replace(node=resolve_union(place.node, place.value, MISSING))
+            if not _is_skipped(place.node):
+                self.places.append(place)
+                stack.extend(reversed(list(place.below())))
 
     @property
     def value(self) -> Any:
@@ -125,19 +119,14 @@ class Document:
         return [
             place
             for place in self.places
-            if place.value is not None
-            and not isinstance(place.value, dict | list)
-            and not _is_unscored(place.node)
+            if not isinstance(place.value, dict | list | None) and not _is_unscored(place.node)
         ]
 
     @cached_property
     def arrays(self) -> list[Place]:
         """Arrays whose items have one schema, outer before inner."""
-        return [
-            p
-            for p in self.places
-            if p.node.kind == "array" and isinstance(p.value, list) and not p.node.children.prefix
-        ]
+        arrays = (place for place in self.places if place.node.kind == "array")
+        return [a for a in arrays if isinstance(a.value, list) and not a.node.children.prefix]
 
     @cached_property
     def absent(self) -> list[Place]:
@@ -149,35 +138,8 @@ class Document:
             for name, child in place.node.children.properties.items():
                 scored = not (_is_skipped(child) or _is_unscored(child) or child.kind == "null")
                 if scored and place.value.get(name) in (None, []):
-                    found.append(Place(place.path + child.step, child, place.value, name, place))
+                    found.append(Place(place.path + child.step, child, place.value, name))
         return found
-
-
-def _walk(start: Place) -> Iterator[Place]:
-    stack = [start]
-    while stack:
-        place = stack.pop()
-        if place.node.kind == "union":
-            place = place._replace(node=resolve_union(place.node, place.value, MISSING))
-        if not _is_skipped(place.node):
-            yield place
-            stack.extend(reversed(list(_below(place))))
-
-
-def _below(place: Place) -> Iterator[Place]:
-    value, node = place.value, place.node
-    if isinstance(value, list) and node.kind == "array":
-        for i in range(len(value)):
-            if node.item(i) is not None:
-                yield place.item(i)
-    for key, part in value.items() if isinstance(value, dict) else ():
-        if node.flattened:
-            if isinstance(part, list):
-                yield Place(place.path + bracketed(str(key)), node, value, key, place)
-        elif node.kind == "object" and (child := node.children.properties.get(key)) is not None:
-            yield Place(place.path + child.step, child, value, key, place)
-        elif node.kind == "object" and (entry := node.children.entry(key)) is not None:
-            yield Place(place.path + bracketed(key), entry, value, key, place)
 
 
 def _is_skipped(node: Node) -> bool:
@@ -191,27 +153,6 @@ def _is_unscored(node: Node) -> bool:
 #: The values of a document by field, items under the field of the items.
 Pool = Mapping[str, Sequence[Any]]
 
-_TRIES = 20
-
-
-class Change(NamedTuple):
-    """One change: the corruption, the place in gold, its old value and its new one."""
-
-    corruption: str
-    place: Place
-    before: Any
-    after: Any
-
-
-class Task(NamedTuple):
-    """The input of a corruption: document, draws, strength, and values of other documents."""
-
-    corruption: str
-    document: Document
-    draws: Draws
-    strength: float
-    donors: Sequence[Pool]
-
 
 def pool_of(root: Node, value: Any) -> Pool:
     """Collect the values that a document can lend to others of its schema."""
@@ -222,15 +163,36 @@ def pool_of(root: Node, value: Any) -> Pool:
     return dict(found)
 
 
-def borrowed(donors: Sequence[Pool], field: str, refused: Iterable[Any], rng: random.Random) -> Any:
-    """Borrow a value of the same field from another document."""
-    lenders = [pool[field] for pool in donors if field in pool]
-    unwanted = list(refused)
-    for _ in range(_TRIES if lenders else 0):
-        value = rng.choice(rng.choice(lenders))
-        if not any(_same(value, other) for other in unwanted):
-            return copied(value)
-    return MISSING
+class Task(NamedTuple):
+    """The input of a corruption: document, seed, rate, strength, and values of other documents.
+
+    Each place has one uniform number of its own, which is compared with the rate: a place that is
+    drawn at one rate is drawn at every higher one.
+    """
+
+    document: Document
+    seed: str
+    rate: float
+    strength: float
+    donors: Sequence[Pool]
+
+    def draws(self, place: Place) -> bool:
+        """Whether a place is drawn, independently of all others."""
+        return _number(f"{self.seed}\x1f{place.path}") < self.rate * _ALL
+
+    def generator(self, place: Place) -> random.Random:
+        """Return a generator of the place's own, for how it is changed."""
+        return generator(f"{self.seed}\x1f{place.path}\x1fhow")
+
+    def borrow(self, place: Place, refused: Iterable[Any]) -> Any:
+        """Borrow a value of the same field from another document; `MISSING` if there is none."""
+        lenders = [pool[place.node.field] for pool in self.donors if place.node.field in pool]
+        rng, unwanted = self.generator(place), list(refused)
+        for _ in range(_TRIES if lenders else 0):
+            value = rng.choice(rng.choice(lenders))
+            if not any(_same(value, other) for other in unwanted):
+                return copied(value)
+        return MISSING
 
 
 def _same(one: Any, other: Any) -> bool:

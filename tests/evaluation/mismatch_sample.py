@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import extractbench_nb as xb
 from extractbench_nb.core.text.dates import parse_date
-from extractbench_nb.simulation.catalogue import corrupt
+from extractbench_nb.simulation.value_corruptions import corrupt
 from extractbench_nb.stats import mismatch_kind
 
 HERE = Path(__file__).parent / "data"

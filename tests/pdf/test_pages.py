@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import zlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -24,18 +22,6 @@ from extractbench_nb.runs.extracting import document_text
 from tests.waiting import PATIENCE
 
 SAMPLE = load_dataset("sample").listing["pdf_path"].tolist()
-
-
-def test_pages_and_their_text() -> None:
-    pages = read_pages(load_dataset("sample").pdf_path("moss drift tidal turbines"))
-    assert len(pages) == 2
-    assert all(page.strip() for page in pages)
-
-
-def test_threads_read_what_one_reads() -> None:
-    alone = [read_pages(path) for path in SAMPLE]
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(read_pages, SAMPLE)) == alone
 
 
 @pytest.mark.parametrize("content", [None, b"", b"%PDF-1.4", b"text"])
@@ -113,30 +99,6 @@ def test_a_pdf_that_unpacks_to_a_gigabyte(
     assert READING[name](SAMPLE[0]) is not None
 
 
-#: Peak memory of what reads a PDF, in bytes. Linux counts what a process had when it was forked,
-#: so the process that starts it must be small itself.
-PEAK = """
-import resource, sys
-from pathlib import Path
-from extractbench_nb.pdf import pages as pdf
-from extractbench_nb.errors import InputError
-pdf.LIMITS = pdf.LIMITS._replace(memory=600_000_000)
-try:
-    pdf.read_pages(Path(sys.argv[1]))
-except InputError:
-    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-def test_the_memory_for_a_pdf_is_limited(tmp_path: Path) -> None:
-    path = tmp_path / "bomb.pdf"
-    path.write_bytes(bomb())
-    command = [sys.executable, "-c", PEAK, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
-    assert 0 < int(done.stdout) < 700_000_000
-
-
 @pytest.mark.parametrize("read", [read_pages, read_layers])
 def test_a_pdf_is_read_once_until_it_changes(
     read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -151,13 +113,6 @@ def test_a_pdf_is_read_once_until_it_changes(
         with pytest.raises(InputError, match="cannot be read"):
             read(path)
     assert read(path) == read(SAMPLE[1]) != first
-
-
-def test_text_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "LIMITS", pdf.LIMITS._replace(characters=100))
-    pdf._texts.cache_clear()  # other tests read the samples too
-    with pytest.raises(InputError, match="more than 100 characters of text"):
-        read_pages(SAMPLE[0])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pypdfium2
 import pytest
 from matplotlib.image import imread
@@ -91,27 +90,19 @@ def test_boxes_can_be_had_without_marks(write_pdf: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    "box", [(-500, -500, 5_000, 5_000), (700, 700, 900, 900), (10, 10, 10, 10)]
-)
-def test_boxes_may_reach_beyond_the_page(write_pdf: Write, box: tuple[float, ...]) -> None:
-    image = render_page(None, write_pdf([(100, 700, "Northwind")]), 1, boxes=[box])
-    assert pixels_of(image).shape == (image.height, image.width, 3)
-
-
-@pytest.mark.parametrize(
     "page, options, message",
     [
         (0, {}, "page=0; .* has pages 1 to 1"),
         (2, {}, "page=2; .* has pages 1 to 1"),
-        ("1", {}, "page='1'; .* has pages 1 to 1"),
+        ("1", {}, "page='1'.*; expected a whole number"),
         (np.int64(0), {}, "page=.*0.*; .* has pages 1 to 1"),
         (2**31, {}, "page=2147483648; .* has pages 1 to 1"),
-        (float("nan"), {}, "page=nan; .* has pages 1 to 1"),
+        (float("nan"), {}, "page=nan.*; expected a whole number"),
         (1, {"scale": 0}, "scale=0; expected a number above 0 and up to 10"),
         (1, {"scale": float("nan")}, "scale=nan; expected a number above 0"),
         (1, {"scale": 9.9}, "the picture would have [0-9,]+ pixels; expected 40,000,000 at most"),
-        (1, {"boxes": [(1, 2, 3)]}, "expected four finite numbers x0, y0, x1, y1"),
-        (1, {"boxes": [(1, 2, 3, float("inf"))]}, "expected four finite numbers"),
+        (1, {"boxes": [(1, 2, 3)]}, "boxes of four finite numbers x0, y0, x1, y1"),
+        (1, {"boxes": [(1, 2, 3, float("inf"))]}, "boxes of four finite numbers"),
     ],
 )
 def test_errors_say_what_would_be_right(page: Any, options: dict[str, Any], message: str) -> None:
@@ -126,16 +117,3 @@ def test_boxes_may_be_what_was_found() -> None:
     page = int(found["page"].iloc[-1])
     drawn = render_page(ds, "brindlemoor_10q_q2_fy2031", page, boxes=found)
     assert len(drawn.boxes) == (found["page"] == page).sum()
-
-
-@pytest.mark.parametrize(
-    "boxes, message",
-    [
-        (["here"], "four finite numbers"),
-        ([1], "four finite numbers"),
-        (pd.DataFrame({"x0": [1.0]}), "no column 'y0'"),
-    ],
-)
-def test_boxes_that_are_none_are_refused(boxes: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        render_page(load_dataset(), "night bus demand", 1, boxes=boxes)

@@ -2,15 +2,10 @@
 
 from collections.abc import Callable
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from extractbench_nb.core.text.quantities import other_writings
-from extractbench_nb.errors import InputError
 from extractbench_nb.pdf.page_text import PdfText
-from extractbench_nb.pdf.printed_numbers import find_figures
-from extractbench_nb.pdf.search import WRITTEN, Hit, is_sought, search, sought, without_overlaps
+from extractbench_nb.pdf.search import WRITTEN, search
 
 Found = Callable[..., list[str]]
 
@@ -155,50 +150,6 @@ def test_a_text_over_two_pages_is_one_hit() -> None:
     ]
 
 
-def test_overlapping_hits_leave_the_best_one() -> None:
-    hits = [Hit(((0, 5),), 0.8, "date"), Hit(((3, 9),), 0.9, "date"), Hit(((9, 12),), 0.5, "date")]
-    assert without_overlaps(hits) == hits[1:]
-
-
-@pytest.mark.parametrize(
-    "value, plain",
-    [
-        (np.int64(3), 3),
-        (np.float64(0.5), 0.5),
-        (np.datetime64("2024-03-01").item(), "2024-03-01"),
-        (pd.Timestamp("2024-03-01"), "2024-03-01T00:00:00"),
-        ("a", "a"),
-    ],
-)
-def test_values_of_other_libraries_are_understood(value: object, plain: object) -> None:
-    assert sought(value) == plain
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        True,
-        np.bool_(1),
-        [],
-        {},
-        ["a"],
-        float("nan"),
-        float("inf"),
-        b"a",
-        object(),
-        pd.NaT,
-        pd.NA,
-    ],
-)
-def test_what_cannot_be_looked_for_is_refused(value: object) -> None:
-    with pytest.raises(
-        InputError, match="cannot be searched for; expected a text, a finite number"
-    ):
-        sought(value)
-    assert not is_sought(value)
-
-
 HOSTILE = [
     "",
     "—",
@@ -229,30 +180,6 @@ def test_a_page_of_hostile_text_is_indexed() -> None:
     page = "".join(chr(c) for c in range(1, 0x3000)) + "\ud800" + "1" * 5_000 + "1,1," * 500
     index = PdfText([page, "", "plain 42"])
     assert [index.page_of(hit.start) for hit in search(42, index)] == [3]
-
-
-@pytest.mark.parametrize(
-    "text, values",
-    [
-        ("1.234", [1.234, 1234.0]),
-        ("1,234", [1234.0, 1.234]),
-        ("0,123", [0.123]),
-        ("1.234.567,8", [1234567.8]),
-        (".5 or ,5", [0.5, 0.5]),
-        ("3.5bn", [3.5]),
-        ("12:30 3.1.2 2023/24", []),
-        ("9" * 41, []),
-    ],
-)
-def test_digits_are_read_as_numbers(text: str, values: list[float]) -> None:
-    assert [figure.value for figure in find_figures(text)] == values
-
-
-def test_numbers_in_words() -> None:
-    written = [other_writings(number)[0] for number in range(100)]
-    assert len(set(written)) == 100
-    assert written[40:43] == ["forty", "forty-one", "forty-two"]
-    assert other_writings(100) == other_writings(-1) == other_writings(0.5) == []
 
 
 @pytest.mark.parametrize(

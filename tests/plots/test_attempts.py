@@ -116,34 +116,6 @@ def test_points_and_intervals_are_where_the_numbers_are(of: str, by: Any) -> Non
     assert ax.get_xscale() == ("log" if known["shortest"].min() > 0 else "linear")
 
 
-def test_a_single_group_has_its_counts_and_ranges() -> None:
-    frame = validity_by_length(tried(), DATASET, bins=4)
-    ax = validity(frame)
-    counts = [f"{row.valid}/{row.attempts}" for row in frame.itertuples()]
-    assert [text.get_text() for text in ax.texts] == counts
-    ranges = np.asarray(ax.collections[-1].get_segments())[:, :, 0]
-    np.testing.assert_allclose(ranges, frame[["shortest", "longest"]].astype(float))
-
-
-@pytest.mark.parametrize("name", ["_hidden", "__", "_ $x"])
-def test_a_run_with_an_underscore_is_in_the_legend(name: str) -> None:
-    frame = by_run()
-    renamed = frame.assign(run=frame["run"].replace({"run 1": name}))
-    found = [text.strip().replace(r"\$", "$") for text in legend(validity(renamed))]
-    assert found == ["run 0", name, "run 2"]
-
-
-def test_a_legend_of_any_length_is_drawn_in_short_lines() -> None:
-    every = pd.DataFrame({"run": "a", "failure": list(FAILURES)})
-    ax = attempts(every)
-    drawn = ax.get_legend()
-    assert drawn is not None
-    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
-    places = sorted(text.get_window_extent().y0 for text in drawn.get_texts())
-    assert 1 + (np.diff(places) > 8).sum() == 4
-    assert len(drawn.get_texts()) == len(FAILURES)
-
-
 # --- any data there is -------------------------------------------------------------------------
 
 
@@ -156,10 +128,10 @@ def by_run() -> pd.DataFrame:
     "draw, problem",
     [
         (lambda: attempts(tried().head(0)), "frame: no rows"),
-        (lambda: attempts(tried().drop(columns="failure")), "there is no column 'failure'"),
+        (lambda: attempts(tried().drop(columns="failure")), "no column 'failure'"),
         (lambda: attempts(tried(), by="model"), "by is 'model'"),
         (lambda: attempts(7), "frame: expected a DataFrame, found int"),
-        (lambda: validity(tried()), "frame: there is no column 'measure'"),
+        (lambda: validity(tried()), "frame: no column 'measure'"),
         (lambda: validity(by_run().head(0)), "frame: no rows"),
         (
             lambda: validity(by_run().assign(bin=pd.NA)),

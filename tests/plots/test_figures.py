@@ -2,14 +2,12 @@
 
 import base64
 from collections.abc import Callable
-from io import BytesIO
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb import benchmark
 from extractbench_nb.errors import InputError
 from extractbench_nb.views import plots
 
@@ -18,7 +16,6 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402 - after the check and the backend
 from matplotlib.axes import Axes  # noqa: E402
 
-from extractbench_nb.views.plots.axes import number, words  # noqa: E402
 from extractbench_nb.views.plots.figures import digest_of, new_figure  # noqa: E402
 
 Change = Callable[[Axes, float], object]
@@ -73,36 +70,6 @@ def test_the_last_digits_of_a_float_do_not_matter(top: int, bottom: int, power: 
     assert len({digest_of(figure) for figure in figures}) == 1
 
 
-@given(st.floats(-1e6, 1e6), st.sampled_from([0.99, 1.01, -1.0, 10.0]))
-def test_a_change_of_a_hundredth_is_seen(value: float, factor: float) -> None:
-    if abs(value) < 1e-9:
-        return
-    figures = plt.Figure(), plt.Figure()
-    for figure, drawn in zip(figures, (value, value * factor), strict=True):
-        figure.add_subplot().plot([0.0, 1.0], [0.0, drawn])
-    assert digest_of(figures[0]) != digest_of(figures[1])
-
-
-def test_missing_values_and_empty_figures_have_a_digest() -> None:
-    assert digest_of(plt.Figure())[0] == 0
-    texts = {text_of(DRAWN[name], np.nan) for name in ("line", "bar", "points")}
-    assert len(texts) == 3
-
-
-def test_drawing_to_a_file_does_not_change_the_text() -> None:
-    ax = plots.results(benchmark.counts())
-    before = repr(ax.figure)
-    ax.figure.savefig(BytesIO(), bbox_inches="tight")
-    assert repr(ax.figure) == before
-
-
-def test_one_count_of_a_published_table_is_seen() -> None:
-    counts = benchmark.counts()
-    changed = counts.copy()
-    changed.loc[0, "valid"] += 1
-    assert repr(plots.results(counts).figure) != repr(plots.results(changed).figure)
-
-
 @pytest.mark.parametrize(
     "n, columns, shape", [(1, 3, (1, 1)), (3, 3, (1, 3)), (5, 3, (2, 3)), (4, 2, (2, 2))]
 )
@@ -129,31 +96,6 @@ def test_a_grid_without_room_is_refused(options: dict[str, int]) -> None:
     with pytest.raises(InputError, match="expected"):
         plots.grid(**options)
     assert not plt.get_fignums()
-
-
-@pytest.mark.parametrize(
-    "text, label",
-    [
-        ("plain", "plain"),
-        ("two\nlines\t and  spaces", "two lines and spaces"),
-        ("$.a $x^2$", r"\$.a \$x^2\$"),
-        ("\ud800 lone", "� lone"),
-        ("bell\x07", "bell�"),
-        ("x" * 50, "x" * 39 + "…"),
-        ("", ""),
-        (7, "7"),
-    ],
-)
-def test_words(text: object, label: str) -> None:
-    assert words(text) == label
-
-
-@pytest.mark.parametrize(
-    "value, text",
-    [(0, "0"), (0.25, "0.2"), (15.7, "15.7"), (99.96, "100.0"), (100.4, "100"), (25366, "25,366")],
-)
-def test_number(value: float, text: str) -> None:
-    assert number(value) == text
 
 
 def test_a_picture_has_two_pixels_for_each_point_of_the_screen() -> None:

@@ -20,7 +20,6 @@ from matplotlib import pyplot as plt  # noqa: E402 - after the check and the bac
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.colors import to_hex  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.text import Text  # noqa: E402
 
 Draw = Callable[[Axes | None], Axes]
 
@@ -130,14 +129,6 @@ def ticks(ax: Axes, which: str = "y") -> list[str]:
     return [label.get_text() for label in labels]
 
 
-def ticks_in_view(ax: Axes) -> Iterator[Text]:
-    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        low, high = sorted(limits)
-        for tick in axis.get_major_ticks():
-            if low <= tick.get_loc() <= high:
-                yield tick.label1
-
-
 def pixels(ax: Axes) -> np.ndarray:
     assert isinstance(ax.figure, Figure)
     ax.figure.canvas.draw()
@@ -170,21 +161,13 @@ def test_draws_on_the_axes_it_was_given(name: str, drawn: dict[str, Draw], ax: A
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_makes_a_figure_of_notebook_width_with_all_labels_inside(
-    name: str, drawn: dict[str, Draw]
-) -> None:
+def test_makes_a_figure_of_notebook_width(name: str, drawn: dict[str, Draw]) -> None:
     settings = matplotlib.rcParams.copy()
     made = drawn[name](None)
     assert matplotlib.rcParams == settings
     assert isinstance(made.figure, Figure)
     assert made.figure.get_figwidth() == pytest.approx(7.5)
     assert plt.get_fignums() == [made.figure.number]
-    made.figure.canvas.draw()
-    frame = made.figure.bbox.padded(1.0)
-    for text in [*made.texts, *ticks_in_view(made)]:
-        box = text.get_window_extent()
-        assert frame.containsx(box.x0), text.get_text()
-        assert frame.containsx(box.x1), text.get_text()
     assert contents(drawn[name](None)) == contents(made)
 
 
@@ -200,19 +183,6 @@ def test_tokens_puts_its_points_where_the_numbers_are(ax: Axes) -> None:
     assert ticks(ax) == table.index.tolist()
     (ratios,) = ax.child_axes
     assert ticks(ratios) == [f"{ratio:.2f}" for ratio in table["ratio"]]
-
-
-def test_tokens_draws_the_complexity_of_a_dataset_like_the_table() -> None:
-    frames = benchmark.table("figure2"), benchmark.complexity(by="domain")
-    points = [plots.tokens(frame).collections[1].get_offsets() for frame in frames]
-    assert sorted(points[0][:, 0]) == pytest.approx(sorted(points[1][:, 0]))
-
-
-def test_documents_draws_each_document_that_has_both(ax: Axes) -> None:
-    frame = benchmark.complexity()
-    plots.documents(frame, ax=ax)
-    drawn = sum(len(c.get_offsets()) for c in ax.collections)
-    assert drawn == (frame["pdf_tokens"].gt(0) & frame["gold_tokens"].gt(0)).sum()
 
 
 @pytest.mark.parametrize(
@@ -302,22 +272,6 @@ def test_what_cannot_be_drawn_is_refused_without_a_figure(draw: Callable[[], Axe
 )
 def test_little_data_makes_a_picture(draw: Callable[[], Axes]) -> None:
     assert pixels(draw()).min() < 255
-
-
-def test_names_from_models_are_shown_as_they_are(ax: Axes) -> None:
-    name = "$\\frac{ <b>& _^ $$ \ud800\n" + "long " * 40
-    models = pd.array([name, "b"], dtype=pd.StringDtype("python"))
-    counts = COUNTS.head(2).assign(model=models, domain=["x", "$y$"])
-    plots.results(counts, ax=ax)
-    pixels(ax)
-    assert all(len(label) < 60 for label in ticks(ax))
-
-
-def test_one_evaluation_has_outcomes_and_hard_fields() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}}
-    ev = xb.evaluate(schema, {"a": 1, "b": "x"}, {"a": 2, "b": "x"})
-    assert ticks(plots.outcomes(ev, by="metric")) == ["string_semantic", "integer_exact"]
-    assert ticks(plots.difficulty(ev)) == ["a", "b"]
 
 
 def test_a_pair_of_one_document_has_a_point_and_no_interval() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.simulation.catalogue import CORRUPTIONS
+from extractbench_nb.simulation.document_corruptions import CORRUPTIONS
 from extractbench_nb.views import plots
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
@@ -82,29 +82,11 @@ def test_plain_values_have_no_reference(frame: pd.DataFrame) -> None:
     assert "places" in plots.sensitivity(frame).get_xlabel()
 
 
-def test_one_metric_under_two_profiles() -> None:
-    frames = [
-        xb.sensitivity("array_llm", DOCUMENTS, "drop_items", RATES, profile=profile)
-        for profile in ("paper", "strict")
-    ]
-    ax = plots.sensitivity(pd.concat(frames))
-    assert names(ax)[:2] == ["array_llm, paper", "array_llm, strict"]
-
-
 def test_many_lines_differ_in_colour_or_dashes() -> None:
     frame = xb.sensitivity("paper", DOCUMENTS, "typo", RATES)
     ax = plots.sensitivity(pd.concat([frame.assign(corruption=name) for name in CORRUPTIONS]))
     assert len(set(styles(ax))) == len(CORRUPTIONS) == len(names(ax)) - 1
     assert not ax.collections  # so many bands would hide each other
-
-
-def test_scores_of_your_own_need_four_columns(frame: pd.DataFrame) -> None:
-    own = frame[["metric", "corruption", "rate", "score"]].assign(metric="mine")
-    ax = plots.sensitivity(own[frame["profile"].eq("paper")])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rate", "score")
-    assert not ax.collections  # no intervals, no bands
-    scores = frame[frame["profile"].eq("paper")].groupby("corruption", sort=False)["score"]
-    assert [line.get_ydata().tolist() for line in ax.lines] == [part.tolist() for _, part in scores]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,13 +12,15 @@ import pandas as pd
 
 from extractbench_nb.benchmark import display_name
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.errors import InputError, nearest, needs, no_column
 from extractbench_nb.support.wording import one_line
 from extractbench_nb.views.palette import LIGHT, SERIES, ink_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+
+    from extractbench_nb.views.plots.figures import DataFigure
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -30,35 +31,29 @@ BLUE, VERMILLION = PALETTE[:2]
 INK, GREY = LIGHT.texts["on-high"], LIGHT.texts["quiet"]
 RULE, MISSING, PALE = "#d9d9d9", "#ededed", "#bdbdbd"
 
-_WIDTH = 7.5
-_GRID_WIDTH = 9.0
+_WIDTH, _GRID_WIDTH = 7.5, 9.0
+_SIZE, _SMALLEST = 8.5, 5.5
 _LONGEST = 40
-_SIZE = 8.5
-_SMALLEST = 5.5
 
 #: Width of a character as a share of the size of the letters, and points per inch.
-_CHARACTER = 0.6
-_INCH = 72
+_CHARACTER, _INCH = 0.6, 72
 
-#: The share of the width that labels of rows may take, and lines that a label of a column may.
-_ROWS_SHARE = 0.45
-_MOST_LINES = 3
-
-#: The place of a legend above the Axes, its look, and the most entries on one line.
+#: The place of a legend above the Axes, and its look.
 _ABOVE: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "frameon": False}
 _ABOVE |= {"handlelength": 1.2, "handleheight": 1.0, "columnspacing": 1.4}
 _ABOVE |= {"borderaxespad": 0.2, "borderpad": 0.2}
-_MOST_IN_A_LINE = 5
 
 
 def new_axes(ax: Axes | None, height: float) -> Axes:
     """Return the given Axes, or those of a new figure of notebook width."""
-    if ax is not None:
-        return ax
+    return _new_figure(_WIDTH, height).add_subplot() if ax is None else ax
+
+
+def _new_figure(width: float, height: float) -> DataFigure:
     needs("matplotlib", "notebook")
     from extractbench_nb.views.plots.figures import new_figure
 
-    return new_figure(_WIDTH, height).add_subplot()
+    return new_figure(width, height)
 
 
 def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
@@ -82,7 +77,7 @@ def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
     Raises
     ------
     InputError
-        `n` or `columns` is less than 1, or `height` is not above 0.
+        A number is too small.
 
     Examples
     --------
@@ -92,33 +87,21 @@ def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
     >>> len(axes), axes[0].figure.get_size_inches().tolist()
     (5, [9.0, 5.2])
     """
-    for name, count in (("n", n), ("columns", columns)):
-        if count < 1:
-            raise InputError(f"{name}: expected 1 or more Axes, found {count!r}")
-    if not height > 0:
-        raise InputError(f"height: expected inches above 0, found {height!r}")
-    needs("matplotlib", "notebook")
-    from extractbench_nb.views.plots.figures import new_figure
-
-    columns = min(columns, n)
+    if n < 1 or columns < 1 or not height > 0:
+        raise InputError(f"grid: expected 1 or more Axes, found {n=}, {columns=}, {height=}")
     rows = -(-n // columns)
-    figure = new_figure(_GRID_WIDTH, height * rows)
-    places, axes = figure.add_gridspec(rows, 1), []
+    figure = _new_figure(_GRID_WIDTH, height * rows)
+    axes: list[Axes] = []
+    places = figure.add_gridspec(rows, 1)
     for row in range(rows):
-        in_row = min(columns, n - row * columns)
+        in_row = min(columns, n - len(axes))
         inside = places[row].subgridspec(1, in_row)
         axes += [figure.add_subplot(inside[column]) for column in range(in_row)]
     return tuple(axes)
 
 
 def words(text: object, longest: int = _LONGEST) -> str:
-    r"""Make any text fit for a label: one line, short, printable, without math.
-
-    Examples
-    --------
-    >>> words("a\nlong  name", longest=8)
-    'a long …'
-    """
+    """Make any text fit for a label: one line, short, printable, without math."""
     short = one_line(str(text), longest)
     return (" " if short.startswith("_") else "") + short.replace("$", r"\$")
 
@@ -131,18 +114,18 @@ def distinct(names: Iterable[object], longest: int = _LONGEST, column: str = "ru
     >>> distinct(["simulated GPT-5", "simulated GPT-5.2"], longest=12)
     ['simu…d GPT-5', 'simu…GPT-5.2']
     """
-    texts = [one_line(display_name(name, column), 10 * _LONGEST) for name in names]
     longest = max(longest, 6)
     start = longest // 3
-    cut = {
-        text: text if len(text) <= longest else f"{text[:start]}…{text[start + 1 - longest :]}"
-        for text in texts
-    }
-    common = Counter(cut.values())
-    for number, text in enumerate(cut, 1):
-        if common[cut[text]] > 1:
-            cut[text] = f"{cut[text][: longest - 3]} {number}"
-    return [words(cut[text], len(cut[text]) + 1) for text in texts]
+    labels: dict[str, str] = {}
+    texts = [one_line(display_name(name, column), 10 * _LONGEST) for name in names]
+    for text in dict.fromkeys(texts):
+        label = text
+        if len(text) > longest:
+            label = f"{text[:start]}…{text[start + 1 - longest :]}"
+        if label in labels.values():
+            label = f"{label[: longest - 3]} {len(labels) + 1}"
+        labels[text] = label
+    return [words(labels[text], longest + 1) for text in texts]
 
 
 def fitting(points: float, size: float = 9) -> int:
@@ -150,37 +133,31 @@ def fitting(points: float, size: float = 9) -> int:
     return max(int(points / (_CHARACTER * size)), 1)
 
 
-def room(ax: Axes) -> tuple[float, float]:
-    """Return the width and height in points that Axes may take with labels, before any layout."""
-    spec, place = ax.get_subplotspec(), ax.get_position()
-    across, down = place.width, place.height
-    if spec is not None:
-        grid = spec.get_gridspec()
-        across, down = len(spec.colspan) / grid.ncols, len(spec.rowspan) / grid.nrows
-    inch = _INCH / ax.figure.dpi
-    return across * ax.figure.bbox.width * inch, down * ax.figure.bbox.height * inch
+def room(ax: Axes) -> float:
+    """Return the width in points that Axes may take with labels, before any layout."""
+    spec = ax.get_subplotspec()
+    share = (
+        ax.get_position().width if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
+    )
+    return share * ax.figure.bbox.width * _INCH / ax.figure.dpi
 
 
 def inner(ax: Axes) -> float:
     """Return the width in points that is left beside the labels of the rows."""
     lines = [line for label in ax.get_yticklabels() for line in label.get_text().split("\n")]
-    return room(ax)[0] - _CHARACTER * 9 * max(3, *map(len, lines), 0) - 30
+    return room(ax) - _CHARACTER * 9 * max(3, *map(len, lines), 0) - 30
 
 
-def row_labels(ax: Axes, names: Iterable[object], column: str = "run") -> None:
-    """Name the rows from 0 on, within their share of the width."""
-    labels = distinct(names, fitting(_ROWS_SHARE * room(ax)[0]), column)
-    ax.set_yticks(np.arange(len(labels)), labels)
+def row_labels(
+    ax: Axes, names: Iterable[object], column: str = "run", *, middle: float = 0.0
+) -> None:
+    """Name the rows from `middle` on, within their share of the width."""
+    labels = distinct(names, fitting(0.45 * room(ax)), column)
+    ax.set_yticks(np.arange(len(labels)) + middle, labels)
 
 
 def number(value: float) -> str:
-    """Write a number in three or four digits, with thousands separators.
-
-    Examples
-    --------
-    >>> number(25369.83), number(15.7), number(3.0), number(float("nan"))
-    ('25,370', '15.7', '3', '–')
-    """
+    """Write a number in three or four digits, with thousands separators."""
     if not np.isfinite(value):
         return "–"
     whole = abs(value) >= 100 or float(value).is_integer()  # noqa: PLR2004 - three digits
@@ -205,8 +182,7 @@ def titled(
         quiet(ax, grid=grid)
     width = inner(ax)
     if title:
-        title = textwrap.fill(title, fitting(width, 10.5))
-        ax.set_title(title, loc="left", fontsize=10.5, pad=pad)
+        ax.set_title(textwrap.fill(title, fitting(width, 10.5)), loc="left", fontsize=10.5, pad=pad)
     if x:
         ax.set_xlabel(textwrap.fill(x, fitting(width)), fontsize=9)
     if y:
@@ -214,11 +190,11 @@ def titled(
 
 
 def legend_above(ax: Axes, title: str = "") -> None:
-    """Put the legend between the title and the Axes, in as many columns as fit."""
+    """Put the legend between the title and the Axes, in as many columns as fit, at most five."""
     handles, entries = ax.get_legend_handles_labels()
     entries = [textwrap.fill(entry, fitting(inner(ax) - 26, _SIZE)) for entry in entries]
     widest = _CHARACTER * _SIZE * max(map(len, entries)) + 26
-    lines = -(-len(entries) // min(max(int(inner(ax) / widest), 1), _MOST_IN_A_LINE))
+    lines = -(-len(entries) // min(max(int(inner(ax) / widest), 1), 5))
     ax.legend(handles, entries, ncols=-(-len(entries) // lines), fontsize=_SIZE, **_ABOVE)
     if title:
         titled(ax, title, pad=8.0 + 14 * (lines + sum("\n" in entry for entry in entries)))
@@ -254,39 +230,32 @@ def heat_of_shares(
     """
     from matplotlib.colors import LinearSegmentedColormap, to_hex
 
-    shades = parts / wholes.where(wholes > 0)
-    pairs = zip(parts.to_numpy(dtype=float), wholes.to_numpy(dtype=float), strict=True)
     texts = [
         [
             write(part, whole) if np.isfinite(part) and whole > 0 else "–"
             for part, whole in zip(*row, strict=True)
         ]
-        for row in pairs
+        for row in zip(parts.to_numpy(float), wholes.to_numpy(float), strict=True)
     ]
-    rows, columns = shades.shape
+    shades = parts / wholes.where(wholes > 0)
     values = shades.to_numpy(dtype=float, na_value=np.nan)
+    rows, columns = values.shape
     palette = LinearSegmentedColormap.from_list("scores", LIGHT.shades)
     mesh = np.ma.masked_invalid(values)
     ax.pcolormesh(mesh, cmap=palette, vmin=0, vmax=1, edgecolors="white", linewidth=1.5)
     ax.set_facecolor(MISSING)
     ax.set(xlim=(0, columns), ylim=(rows, 0))
-    sides = (shades.index, shades.columns)
-    down, across = ("field" if side.name is None else str(side.name) for side in sides)
-    row_labels(ax, shades.index, down)
-    ax.set_yticks(np.arange(rows) + 0.5, [label.get_text() for label in ax.get_yticklabels()])
+    down, across = (
+        "field" if side.name is None else str(side.name) for side in (shades.index, shades.columns)
+    )
+    row_labels(ax, shades.index, down, middle=0.5)
     width = inner(ax) / columns
     heads = distinct(shades.columns, 24, across)
-    most = max(fitting(width) - 1, 1)  # a gap between two names
-    lines = [textwrap.wrap(head, most, break_long_words=False) for head in heads]
-    fits = all(
-        len(head) <= _MOST_LINES and max(map(len, head), default=0) <= most for head in lines
-    )
-    labels = ["\n".join(head) for head in lines] if fits else heads
+    wrapped = [textwrap.fill(head, max(fitting(width) - 1, 1)) for head in heads]
+    fits = max(head.count("\n") for head in wrapped) < 3  # noqa: PLR2004
+    labels = wrapped if fits else heads
     ax.set_xticks(np.arange(columns) + 0.5, labels, rotation=0 if fits else 90)
     quiet(ax)
-    lines_below = _MOST_LINES if fits else _CHARACTER * max(map(len, heads))
-    height = (room(ax)[1] - 9 * lines_below - 50) / rows
-    ax.tick_params(axis="y", labelsize=float(np.clip(0.85 * height, _SMALLEST, 9)))
     ax.spines["bottom"].set_visible(False)
     longest = max(len(line) for row in texts for text in row for line in text.split("\n"))
     size = min(_SIZE, width / (_CHARACTER * (longest + 1)))
@@ -314,37 +283,30 @@ def stack(  # noqa: PLR0913 - keyword options
     *,
     x: str,
     column: str = "run",
-    ends: Sequence[tuple[str, str]] = (),
+    ends: Sequence[str] = (),
 ) -> None:
     """Draw one bar per row, from left to right its columns, numbers inside, a legend above.
 
-    `ends` are texts at the ends of the bars, and longer ones where they fit and a part is too
-    narrow for its number; `column` is what the rows are values of, and `x` what is measured.
+    `ends` are texts at the ends of the bars; `column` is what the rows are values of, and `x` what
+    is measured.
     """
-    left = np.zeros(len(table))
+    rows, left = np.arange(len(table)), np.zeros(len(table))
     longest = float(table.sum(axis=1).max()) or 1.0
     row_labels(ax, table.index, column)
-    ax.set_ylim(len(table) - 0.5, -0.5)
-    ends_width = _CHARACTER * _SIZE * max((len(short) for short, _ in ends), default=-1) + 8
-    width = max(inner(ax) - ends_width, 0.3 * inner(ax))
-    ax.set_xlim(0, longest * max(inner(ax), 1) / max(width, 1))
-    without_number = set()
+    beside = _CHARACTER * _SIZE * max(map(len, ends), default=-1) + 8
+    width = max(inner(ax) - beside, 0.3 * inner(ax))
+    ax.set(xlim=(0, longest * inner(ax) / width), ylim=(len(table) - 0.5, -0.5))
     for name, colour in zip(table.columns, colours, strict=True):
         widths = table[name].to_numpy(dtype=float)
-        rows = np.arange(len(table))
         style: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.8}
         ax.barh(rows, widths, left=left, height=0.68, label=words(name), **style)
         for row, value in enumerate(widths):
-            text, middle = number(value), left[row] + value / 2
+            text = number(value)
             if value * width / longest > _CHARACTER * _SIZE * len(text) + 2:
                 inside: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": _SIZE}
-                ax.text(middle, float(row), text, color=ink_on(colour), **inside)
-            elif value:
-                without_number.add(row)
+                ax.text(left[row] + value / 2, row, text, color=ink_on(colour), **inside)
         left += widths
-    for row, (short, long) in enumerate(ends):
-        beside = width + ends_width - left[row] * width / longest - 8
-        text = long if row in without_number and len(long) <= fitting(beside, _SIZE) else short
+    for row, text in enumerate(ends):
         note(ax, text, (left[row], row), (5, 0), va="center")
     quiet(ax, grid="x")
     legend_above(ax, title) if len(table.columns) else titled(ax, title)
@@ -361,7 +323,7 @@ def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
     names = [str(name) for name in data.columns]
     for column in columns:
         if column not in names:
-            raise InputError(f"{what}: there is no column {column!r}; {nearest(column, names)}")
+            raise InputError(f"{what}: {no_column(column, names)}")
     if data.empty:
         raise InputError(f"{what}: no rows, nothing to draw")
     return data

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARKERS = "osD^vPX*"
-#: Width of a number beside a point, with its distance, in points.
-_NUMBER = 46.0
 #: Columns of ``benchmark.table("figure2")``, and what ``complexity(by="domain")`` calls them.
 _NAMES_BY_DOMAIN = {
     "mean_pdf_tokens": "input_tokens",
@@ -27,7 +25,7 @@ _NAMES_BY_DOMAIN = {
 }
 
 #: Successes and trials of an outcome in `counts`, and its name.
-OUTCOMES = {
+_OUTCOMES = {
     "validity": ("valid", "documents", "valid documents (%)"),
     "pass_rate": ("passed", "fields", "passed fields (%)"),
 }
@@ -66,18 +64,17 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
     >>> ax.get_title(loc="left")
     'Valid documents (%)'
     """
-    drawing.known(outcome, OUTCOMES, "outcome")
-    part, whole, name = OUTCOMES[outcome]
+    drawing.known(outcome, _OUTCOMES, "outcome")
+    part, whole, name = _OUTCOMES[outcome]
     rows = drawing.checked(counts, ("model", "domain", part, whole), "counts")
     models, domains = (rows[column].drop_duplicates() for column in ("model", "domain"))
-
-    def summed(column: str) -> pd.DataFrame:
-        """Sum by model and domain; a sum with a missing part is missing."""
-        values = rows[column].astype("Float64").astype("float64")
-        sums = known_sums(values, [rows["model"], rows["domain"]], sort=True)
-        return sums.unstack("domain").reindex(index=models, columns=domains)  # noqa: PD010 - a Series
-
-    parts, wholes = summed(part), summed(whole)
+    keys = [rows["model"], rows["domain"]]
+    numbers = rows[[part, whole]].astype("Float64").astype("float64")
+    sums: pd.DataFrame = known_sums(numbers, keys, sort=True).reset_index()
+    parts, wholes = (
+        sums.pivot_table(name, "model", "domain", sort=False, dropna=False).loc[models, domains]
+        for name in (part, whole)
+    )
     ax = drawing.new_axes(ax, 1.0 + 0.52 * len(parts))
     drawing.heat_of_shares(
         ax, parts, wholes, lambda n, of: f"{100 * n / of:.0f}%\n{n:,.0f}/{of:,.0f}"
@@ -135,10 +132,7 @@ def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if len(known):
         ax.set_xscale("log")
         drawing.log_numbers(ax.xaxis)
-        # room for the numbers at both ends
-        share = min(_NUMBER / drawing.inner(ax), 0.4)
-        edge = max(np.ptp(np.log(known)), 0.5) * share / (1 - 2 * share)
-        ax.set_xlim(known.min() * np.exp(-edge), known.max() * np.exp(edge))
+        ax.margins(x=0.2)  # room for the numbers at both ends
     ax.set_ylim(len(frame) - 0.5, -0.5)
     drawing.titled(ax, x="GPT-2 tokens per document, average", grid="x")
     ratios = ax.secondary_yaxis("right")

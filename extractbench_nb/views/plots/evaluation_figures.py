@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,7 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     source : Evaluations, Evaluation, pandas.DataFrame, mapping or list
         Rows of `fields`, or objects that have them, as ``xb.breakdown`` takes them.
     by : str, optional
-        The column whose values are the bars: ``run``, ``domain``, ``schema``, ``document``,
-        ``metric`` or another one.
+        The column whose values are the bars.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -52,8 +51,7 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     -------
     matplotlib.axes.Axes
         One bar per group, the best on top: the failures in percent of its scored fields, stacked
-        by outcome. The end of a bar states the failed and all scored fields, and the counts by
-        outcome if they do not fit into the bar. Outcomes without rows are left out.
+        by outcome; at its end the failed and all scored fields.
 
     Raises
     ------
@@ -63,22 +61,15 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     Examples
     --------
     >>> import extractbench_nb as xb
-    >>> ds = xb.load_dataset()
-    >>> runs = ds.runs[ds.runs["document"].str.startswith("cv_")]
-    >>> ax = xb.plots.outcomes(xb.evaluate_runs(runs, dataset=ds, progress=False))
+    >>> ax = xb.plots.outcomes(xb.evaluate_runs(xb.load_dataset(), progress=False))
     >>> ax.get_title(loc="left")
     'How fields fail, by run'
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['quill-large', 'quill-mini', 'osprey-7b', 'heron-vision']
     """
     table = drawing.checked(breakdown(source, by), (by, *OUTCOMES), "source")
     table = table.iloc[::-1].set_index(by)
     failed = [name for name in LIGHT.outcomes if name not in _PASSED and table[name].any()]
-    ends = []
-    for counts, rows in zip(table[failed].to_numpy().tolist(), table["rows"], strict=True):
-        parts = [f"{n:,} {display_name(name)}" for name, n in zip(failed, counts, strict=True) if n]
-        short = f"{sum(counts):,} of {rows:,}"
-        ends.append((short, f"{short}: {', '.join(parts)}"))
+    counts = zip(table[failed].sum(axis=1), table["rows"], strict=True)
+    ends = [f"{failures:,} of {rows:,}" for failures, rows in counts]
     bars = 100 * table[failed].div(table["rows"], axis=0)
     bars.columns = pd.Index([display_name(name, "outcome") for name in failed])
     colours = [LIGHT.outcomes[name] for name in failed]
@@ -176,9 +167,8 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     Returns
     -------
     matplotlib.axes.Axes
-        One row per field, the hardest on top, and one column per run. Only rows in which gold has a
-        value count. A cell shows passed and all rows, such as ``3/5``, if they fit; the lower the
-        ratio, the stronger the colour. It is grey if the run has no such rows.
+        One row per field, the hardest on top, and one column per run. A cell shows passed and all
+        rows in which gold has a value; the lower the ratio, the stronger the colour.
 
     Raises
     ------
@@ -188,29 +178,25 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     Examples
     --------
     >>> import extractbench_nb as xb
-    >>> ds = xb.load_dataset()
-    >>> runs = ds.runs[ds.runs["document"].str.startswith("cv_")]
-    >>> evs = xb.evaluate_runs(runs, dataset=ds, progress=False)
-    >>> ax = xb.plots.difficulty(evs, top=3)
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['notice_weeks', 'abilities[]', 'abilities.*[]']
+    >>> ev = xb.evaluate({"properties": {"a": {"type": "integer"}}}, {"a": 1}, {"a": 2})
+    >>> [label.get_text() for label in xb.plots.difficulty(ev).get_yticklabels()]
+    ['a']
     """
     if top < 1:
         raise InputError(f"top={top!r}: expected 1 or more")
     hardest = drawing.checked(ranked(source), (), "source").head(top)
     fields = gather(source, "fields")
     asked = fields[fields["gold_state"].eq("present")]
+    asked = asked if "run" in asked else asked.assign(run="all rows")
     names = [name for name in ("schema", "field") if name in asked.columns]
-    by_run = "run" in asked.columns
-    table = breakdown(asked, [*names, "run"] if by_run else names)
-    table = table if by_run else table.assign(run="all rows")
+    table = breakdown(asked, [*names, "run"]).set_index([*names, "run"])
     labels = hardest["field"].tolist()
     if len(set(labels)) < len(labels):  # two schemas have a field of the same name
         schemas = [display_name(name, "schema") for name in hardest["schema"]]
         labels = [f"{s}: {f}" for s, f in zip(schemas, labels, strict=True)]
-    keyed, order = table.set_index([*names, "run"]), hardest.set_index(names).index
+    order = hardest.set_index(names).index
     passed, rows = (
-        keyed[column].unstack("run").reindex(order).set_axis(labels, axis=0)  # noqa: PD010
+        table[column].unstack("run").reindex(order).set_axis(labels, axis=0)  # noqa: PD010
         for column in ("passed", "rows")
     )
     ax = drawing.new_axes(ax, 1.2 + 0.3 * len(labels))
@@ -238,8 +224,7 @@ def differences(
     -------
     matplotlib.axes.Axes
         One row per pair, the largest difference on top: the mean difference over documents, better
-        run first, and its interval. The mark is filled if the difference is significant after
-        Holm's correction, else hollow. A pair with one document has no interval.
+        run first, and its interval; filled if it is significant after Holm's correction.
 
     Raises
     ------
@@ -260,26 +245,25 @@ def differences(
     drawing.known(name, comparison.measures, "measure")
     rows = comparison.differences
     rows = drawing.checked(rows[rows["measure"] == name], (), "comparison")
-    b_minus_a = rows["b_minus_a"].astype("float64")
-    turned = b_minus_a < 0  # each pair so that its difference is not negative
-    ends = rows[["low", "high"]].astype("float64").mul(np.where(turned, -1.0, 1.0), axis=0)
-    better, other = rows["b"].mask(turned, rows["a"]), rows["a"].mask(turned, rows["b"])
-    significant = rows["significant"].fillna(value=False).astype(bool)
-    bars = pd.DataFrame({"mean": b_minus_a.abs(), "significant": significant})
-    bars = bars.assign(low=ends.min(axis=1), high=ends.max(axis=1), better=better, other=other)
-    bars = bars.sort_values("mean", ascending=False, kind="stable")
+    bars = rows.astype(dict.fromkeys(("b_minus_a", "low", "high"), "float64"))
+    turned = bars["b_minus_a"] < 0  # each pair so that its difference is not negative
+    bars.loc[turned, ["a", "b"]] = bars.loc[turned, ["b", "a"]].to_numpy()
+    bars.loc[turned, ["low", "high"]] = -bars.loc[turned, ["high", "low"]].to_numpy()
+    bars["b_minus_a"] = bars["b_minus_a"].abs()
+    bars = bars.sort_values("b_minus_a", ascending=False, kind="stable")
+    significant = bars["significant"].fillna(value=False).astype(bool)
     ax = drawing.new_axes(ax, 1.1 + 0.36 * len(bars))
     places = np.arange(len(bars))
-    colours = np.where(bars["significant"], BLUE, GREY)
+    colours = np.where(significant, BLUE, GREY)
     ax.axvline(0, color=INK, linewidth=1)
     drawing.segments(ax, bars["low"], bars["high"], colours)
-    fills = np.where(bars["significant"], BLUE, "white")
     style: dict[str, Any] = {"edgecolors": colours.tolist(), "linewidth": 1.6, "zorder": 3}
-    ax.scatter(bars["mean"], places, s=52, color=fills, **style)
-    runs = list(dict.fromkeys([*bars["better"], *bars["other"]]))
-    longest = drawing.fitting(_PAIRS_SHARE * drawing.room(ax)[0], 8.5) // 2 - 1
+    fills = np.where(significant, BLUE, "white")
+    ax.scatter(bars["b_minus_a"], places, s=52, color=fills, **style)
+    runs = list(dict.fromkeys([*bars["b"], *bars["a"]]))
+    longest = drawing.fitting(0.5 * drawing.room(ax), 8.5) // 2 - 1
     names = dict(zip(runs, drawing.distinct(runs, longest), strict=True))
-    pairs = [f"{names[b]} − {names[a]}" for b, a in zip(bars["better"], bars["other"], strict=True)]
+    pairs = [f"{names[b]} − {names[a]}" for b, a in zip(bars["b"], bars["a"], strict=True)]
     ax.set_yticks(places, pairs, fontsize=8.5)
     ax.set_ylim(len(bars) - 0.5, -0.5)
     interval = f"{100 * comparison.drawing.confidence:g}% interval"
@@ -299,13 +283,6 @@ _UNITS = {
 }
 
 _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
-_DRAWN = ("shortest", "median", "longest", "share", "low", "high", "valid", "attempts")
-
-#: Width that names of pairs may take, as a share.
-_PAIRS_SHARE = 0.5
-
-#: Distance of two groups at one length, in points.
-_APART = 4.0
 
 
 def attempts(
@@ -313,7 +290,7 @@ def attempts(
 ) -> Axes:
     """Draw the outcomes of the outputs of runs: valid, or how they failed.
 
-    Table 7 of the ExtractBench paper as a figure, with the valid outputs added.
+    Table 7 of the ExtractBench paper, with the valid outputs added.
 
     Parameters
     ----------
@@ -327,8 +304,7 @@ def attempts(
     Returns
     -------
     matplotlib.axes.Axes
-        One bar per group, in order of first occurrence: valid outputs first, then each kind of
-        failure that occurs, in its own colour.
+        One bar per group: valid outputs first, then each kind of failure that occurs.
 
     Raises
     ------
@@ -372,9 +348,7 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         One point per bin, at the median of its lengths, with the interval; one colour and shape per
-        group. A single group also has its counts (valid/all) and a line from its shortest to its
-        longest output; points of several groups are moved apart. The axis is logarithmic if no
-        length is 0. The title states how many attempts have no length.
+        group. A single group also has its counts (valid/all) and the range of its lengths.
 
     Raises
     ------
@@ -398,18 +372,37 @@ def validity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     rows = rows[rows["bin"].notna()]
     if rows.empty:
         raise InputError(f"frame: none of {left_out:,} attempts has a length, nothing to draw")
-    names = frame.columns[: frame.columns.get_loc("measure")].tolist()
-    groups = group_attempts(rows, names or None)
+    ids = frame.columns[: frame.columns.get_loc("measure")].tolist()
+    groups = group_attempts(rows, ids or None)
+    names = drawing.distinct([_group_name(key, groups.names) for key in groups.labels])
     ax = drawing.new_axes(ax, 3.6)
-    _set_axes(ax, rows, measures[0])
-    group_names = drawing.distinct([_group_name(key, groups.names) for key in groups.labels])
-    for number, name in enumerate(group_names):
-        own = rows[groups.numbers == number].astype(dict.fromkeys(_DRAWN, "float64"))
-        _draw_group(ax, own, number, len(group_names), name)
+    from matplotlib.transforms import offset_copy
+
+    low, high = float(rows["shortest"].min()), float(rows["longest"].max())
+    ax.set_xscale("log" if low > 0 else "linear")
+    ax.set_xlim(*(low / 1.6, high * 2.2) if low > 0 else (-0.05 * high - 0.5, 1.15 * high + 0.5))
+    drawing.log_numbers(ax.xaxis)
+    for number, name in enumerate(names):
+        own = rows[groups.numbers == number]
+        numbers = own[["median", "share", "low", "high", "shortest", "longest"]].astype("float64")
+        at, share = numbers["median"], 100 * numbers["share"]
+        apart = 4.0 * (number - (len(names) - 1) / 2)  # points beside each other
+        shift = offset_copy(ax.transData, fig=ax.get_figure(root=True), x=apart, units="points")
+        style: dict[str, Any] = {"color": PALETTE[number % len(PALETTE)], "transform": shift}
+        marker = _MARKERS[number % len(_MARKERS)]
+        ax.vlines(at, 100 * numbers["low"], 100 * numbers["high"], linewidth=1.6, **style)
+        ax.plot(at, share, label=name, linewidth=0.9, marker=marker, markersize=6, **style)
+        if len(names) == 1:
+            ends = numbers["shortest"], numbers["longest"]
+            ax.hlines(share, *ends, linewidth=1, alpha=0.5, **style)
+            for x, y, valid, tried in zip(at, share, own["valid"], own["attempts"], strict=True):
+                drawing.note(ax, f"{valid}/{tried}", (x, y), (7, 5))
+    ax.set_ylim(-6, 106)
+    x = _UNITS.get(measures[0], words(measures[0]))
+    drawing.titled(ax, x=x, y="valid outputs (%)", grid="y")
     more = f"; {left_out:,} without a length left out" if left_out else ""
-    drawing.titled(ax, f"Share of valid outputs by length{more}")
-    if groups.names:
-        drawing.legend_above(ax, ax.get_title(loc="left"))
+    title = f"Share of valid outputs by length{more}"
+    drawing.legend_above(ax, title) if groups.names else drawing.titled(ax, title)
     return ax
 
 
@@ -418,41 +411,11 @@ def _group_name(key: object, columns: Sequence[str]) -> str:
     return " / ".join(map(display_name, parts, columns)) if columns else label(key)
 
 
-def _set_axes(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
-    low, high = float(rows["shortest"].min()), float(rows["longest"].max())
-    if low > 0:
-        ax.set_xscale("log")
-        ax.set_xlim(low / 1.6, high * 2.2)
-    else:
-        room = 0.1 * (high - low) or 1.0
-        ax.set_xlim(low - 0.5 * room, high + 1.5 * room)
-    drawing.log_numbers(ax.xaxis)
-    ax.set_ylim(-6, 106)
-    drawing.titled(ax, x=_UNITS.get(measure, words(measure)), y="valid outputs (%)", grid="y")
-
-
-def _draw_group(ax: Axes, own: pd.DataFrame, number: int, groups: int, name: str) -> None:
-    from matplotlib.transforms import offset_copy
-
-    apart = _APART * (number - (groups - 1) / 2)
-    moved = offset_copy(ax.transData, fig=ax.get_figure(root=True), x=apart, units="points")
-    colour, marker = PALETTE[number % len(PALETTE)], _MARKERS[number % len(_MARKERS)]
-    at, share = own["median"], 100 * own["share"]
-    style: dict[str, Any] = {"color": colour, "transform": moved}
-    ax.vlines(at, 100 * own["low"], 100 * own["high"], linewidth=1.6, **style)
-    ax.plot(at, share, label=name, linewidth=0.9, marker=marker, markersize=6, **style)
-    if groups == 1:
-        ax.hlines(share, own["shortest"], own["longest"], linewidth=1, alpha=0.5, **style)
-        for x, y, valid, tried in zip(at, share, own["valid"], own["attempts"], strict=True):
-            drawing.note(ax, f"{valid:.0f}/{tried:.0f}", (x, y), (7, 5))
-
-
 _SCORED_COLUMNS = ("metric", "corruption", "rate", "score")
 #: Columns that a frame of scores may lack, and what they hold then.
 _OPTIONAL_COLUMNS = {"profile": None, "measure": "score", "low": None, "high": None}
 _STYLES = ("-", "--", ":", "-.")
 _MOST = len(PALETTE) * len(_STYLES)
-
 #: More lines than this are drawn without the bands of their intervals.
 _MOST_WITH_BANDS = 8
 
@@ -473,10 +436,8 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         One line per corruption and metric or profile; up to eight lines have their intervals as
-        bands. With several corruptions and several metrics or
-        profiles, the colour shows the corruption. Rows without a score are left out. If the frame
-        is about documents (column ``document``), a dotted line shows 1 - rate: the score if
-        exactly the corrupted places were lost.
+        bands. If the frame is about documents (column ``document``), a dotted line shows 1 - rate:
+        the score if exactly the corrupted places were lost.
 
     Raises
     ------
@@ -487,8 +448,6 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     --------
     >>> import pandas as pd
     >>> import extractbench_nb as xb
-    >>> curve = xb.sensitivity("string_fuzzy", ["Oak Street", "Elm Road"], "typo")
-    >>> ax = xb.plots.sensitivity(curve)
     >>> own = {"metric": "mine", "corruption": "blur", "rate": [0, 0.5, 1], "score": [1, 0.8, 0.6]}
     >>> xb.plots.sensitivity(pd.DataFrame(own)).get_title(loc="left")
     'Score under corruption: blur, mine'
@@ -498,28 +457,34 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     scored = table[table["score"].notna()]
     if scored.empty:
         raise InputError("frame: no row has a score")
-    positions = defaultdict(list)  # not groupby, which cannot hold a lone surrogate
-    for position, key in enumerate(zip(scored["corruption"], _subjects(scored), strict=True)):
-        positions[key].append(position)
-    lines = {key: scored.iloc[rows].sort_values("rate") for key, rows in positions.items()}
+    subjects = pd.Series(_subjects(scored), scored.index)
+    keys = pd.MultiIndex.from_arrays([scored["corruption"], subjects])
+    lines = {key: scored[keys == key].sort_values("rate") for key in keys.unique()}
     if len(lines) > _MOST:
         raise InputError(f"frame has {len(lines)} lines; choose rows of at most {_MOST}")
     ax = drawing.new_axes(ax, max(3.8, 1.2 + 0.19 * len(lines)))
     last = float(scored["rate"].max()) or 1.0
     ax.set(xlim=(0, last), ylim=(0, 1.03))
-    of_documents = "document" in table and table["document"].notna().any()
-    for (key, rows), style in zip(lines.items(), _styles(list(lines)), strict=True):
+    # what all lines share is in the title
+    varied = [i for i in (0, 1) if len(keys.levels[i]) > 1]
+    # the colour is that of the corruption if there are several, the dashes are the other's
+    colour_of = 0 if len(keys.levels[0]) > 1 else 1
+    colours, dashes = (
+        list(dict.fromkeys(key[i] for key in lines)) for i in (colour_of, 1 - colour_of)
+    )
+    for key, rows in lines.items():
+        nth = colours.index(key[colour_of])
+        dash = nth // len(PALETTE) + (dashes.index(key[1 - colour_of]) if len(dashes) > 1 else nth)
         numbers = rows[["rate", "score", "low", "high"]].astype("float64")
-        rate, score = numbers["rate"].to_numpy(), numbers["score"].to_numpy()
-        # what all lines share is in the title
-        distinct = [key[i] for i in (0, 1) if len({other[i] for other in lines}) > 1]
-        style["label"] = words(" · ".join(distinct or key[:1]))
-        ax.plot(rate, score, linewidth=1.8, marker="o", markersize=3.5, zorder=3, **style)
+        style: dict[str, Any] = {"linewidth": 1.8, "marker": "o", "markersize": 3.5, "zorder": 3}
+        style |= {"color": PALETTE[nth % len(PALETTE)], "linestyle": _STYLES[dash % len(_STYLES)]}
+        name = words(" · ".join(key[i] for i in varied) or key[0])
+        ax.plot(numbers["rate"], numbers["score"], label=name, **style)
         band = numbers.dropna()
         if len(lines) <= _MOST_WITH_BANDS and len(band):
-            rate, low, high = (band[name].to_numpy() for name in ("rate", "low", "high"))
-            colour = style["color"]
-            ax.fill_between(rate, low, high, color=colour, alpha=0.1, linewidth=0, zorder=2)
+            ends = band["rate"], band["low"], band["high"]
+            ax.fill_between(*ends, color=style["color"], alpha=0.1, linewidth=0, zorder=2)
+    of_documents = "document" in table and table["document"].notna().any()
     if of_documents:
         dots: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (1, 3))}
         ax.plot([0, last], [1, 1 - last], label="1 − rate", **dots)
@@ -528,8 +493,7 @@ def sensitivity(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         of_places = "of the places that are corrupted"
         x += f": share {of_places if of_documents else 'of each value that is changed'}"
     measures = words(" or ".join(map(display_name, table["measure"].unique())))
-    shared = [set(names) for names in (table["corruption"], _subjects(table))]
-    parts = [words(next(iter(names))) for names in shared if len(names) == 1]
+    parts = [words(next(iter(lines))[i]) for i in (0, 1) if i not in varied]
     title = "Score under corruption" + (": " + ", ".join(parts) if parts else "")
     drawing.titled(ax, x=x, y=measures, grid="y")
     drawing.legend_above(ax, title)
@@ -546,30 +510,10 @@ def _subjects(table: pd.DataFrame) -> list[str]:
     ]
 
 
-def _styles(lines: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Return colour and dashes of each line, by its corruption and its metric or profile.
-
-    The colour is that of the corruption if there are several, else of the metric or profile; the
-    dashes distinguish the other. Once all colours are used, they are repeated with other dashes.
-    """
-    by_colour, by_dashes = (0, 1) if len({corruption for corruption, _ in lines}) > 1 else (1, 0)
-    colour_names = list(dict.fromkeys(key[by_colour] for key in lines))
-    dash_names = list(dict.fromkeys(key[by_dashes] for key in lines))
-    styles = []
-    for key in lines:
-        n = colour_names.index(key[by_colour])
-        dashes = n // len(PALETTE)
-        dashes += dash_names.index(key[by_dashes]) if len(dash_names) > 1 else n
-        colour = PALETTE[n % len(PALETTE)]
-        styles.append({"color": colour, "linestyle": _STYLES[dashes % len(_STYLES)]})
-    return styles
-
-
 _CURVE_COLUMNS = ("mode", "x", "metric", "score", "tables")
 _IDEAL = "ideal"
 #: Curves that are closer than this at every share cannot be told apart.
 _COINCIDE = 0.005
-_LINE_STYLES = ("-", "--", ":")
 _WHAT = {"rows": "each row", "columns": "each column", "both": "each row and column"}
 
 
@@ -590,9 +534,8 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     Returns
     -------
     matplotlib.axes.Axes
-        One line per metric. Metrics whose scores differ by less than 0.005 everywhere share a
-        line, and their names are joined by an equals sign. The thick pale line is the ideal score,
-        see ``xb.tables.keep_curves``.
+        One line per metric; those that differ by less than 0.005 everywhere share one. The thick
+        pale line is the ideal score, see ``xb.tables.keep_curves``.
 
     Raises
     ------
@@ -630,7 +573,7 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
         line = lines[group[0]].dropna()
         style: dict[str, Any] = {
             "color": PALETTE[n % len(PALETTE)],
-            "ls": _LINE_STYLES[n // len(PALETTE) % len(_LINE_STYLES)],
+            "ls": _STYLES[n // len(PALETTE) % len(_STYLES)],
         }
         ax.plot(line.index, line, linewidth=1.6, label=" = ".join(map(words, group)), **style)
     ax.set(xlim=(0, 1), ylim=(0, 1.02))
