@@ -61,11 +61,18 @@ PUBLIC = dict(
 
 def complaints(value: object) -> list[str]:
     found = validate(get_doc_object(value))["errors"]
+    needless = {"PR01"} if documents_its_attributes(value) else set()
+    if is_method_in_one_line(value):
+        needless = {"PR01", "RT01"}
     return [
-        f"{CHECKS[code]}: {text}"
-        for code, text in found
-        if code in CHECKS and not (code == "PR01" and documents_its_attributes(value))
+        f"{CHECKS[code]}: {text}" for code, text in found if code in CHECKS and code not in needless
     ]
+
+
+def is_method_in_one_line(value: object) -> bool:
+    """A method may be described by its summary and its type hints alone."""
+    is_method = "." in getattr(value, "__qualname__", "")
+    return is_method and "\n" not in (inspect.getdoc(value) or "")
 
 
 def documents_its_attributes(value: object) -> bool:
