@@ -144,8 +144,8 @@ class Row:
 
 #: Python objects that stand for a document, with a part of what is said about them.
 RECORDS = [
-    (Row(), "a Row; .*; pass dataclasses.asdict of it"),
-    (Model, "a ModelMetaclass; .*; pass an instance"),
+    (Row(), "a Row; .*dataclasses.asdict"),
+    (Model, "a ModelMetaclass; .*model_dump"),
 ]
 
 
@@ -163,27 +163,18 @@ def test_dataclasses_and_classes_are_refused(value: Any, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value, note",
-    [
-        (date(2024, 5, 6), "a date is not a JSON value; pass the Pydantic model that holds it"),
-        (Decimal("1.5"), "a Decimal is not a JSON value; pass the Pydantic model that holds it"),
-        (b"1.5", "a bytes is not a JSON value; decode it"),
-        ({1}, "a set is not a JSON value; pass the Pydantic model that holds it"),
-        (object(), ""),
-    ],
+    "value",
+    [date(2024, 5, 6), Decimal("1.5"), b"1.5", {1}, object()],
     ids=lambda v: type(v).__name__,
 )
-def test_other_values_of_python_are_of_a_type_that_no_schema_has(value: Any, note: str) -> None:
+def test_other_values_of_python_are_of_a_type_that_no_schema_has(value: Any) -> None:
     ev = xb.evaluate(obj(x=NUMBER), {"x": 1.5}, {"x": value})
     assert ev.fields["outcome"].tolist() == ["structural"]
     assert ev.warnings[["side", "path", "kind"]].to_numpy().tolist() == [
-        ["predicted", "$.x", kind] for kind in ["type", *["not_json"] * bool(note)]
+        ["predicted", "$.x", kind] for kind in ("type", "not_json")
     ]
-    assert ev.warnings["message"].iloc[-1].startswith(note)
-    with pytest.raises(xb.InputError, match=r"gold at \$\.x is a ") as caught:
+    with pytest.raises(xb.InputError, match=r"gold at \$\.x is a .*model_dump\(mode='json'\)"):
         xb.evaluate(obj(x=NUMBER), {"x": value}, {})
-    dumped = type(value) is not object
-    assert ("pass the Pydantic model that holds it" in str(caught.value)) == dumped
 
 
 @pytest.mark.parametrize(
