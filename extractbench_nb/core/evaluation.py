@@ -30,7 +30,6 @@ from extractbench_nb.core.text.offline_judge import OfflineJudge, choose_judge, 
 from extractbench_nb.core.traversal import Aligner, ModelAligner, Traversal
 from extractbench_nb.core.values.json_values import (
     UNLABELED,
-    Unreadable,
     file_hint,
     json_type,
     member,
@@ -306,7 +305,7 @@ class Run:
         scorer = Scorer(self.profile, OfflineJudge(), self.scorer.accepted)
         null_walk = Traversal(scorer, "optimal")
         null_walk.descend(self.schema.root, self.gold, None)
-        return null_pass_rate(null_walk, self.traversal, self.profile)
+        return null_pass_rate(null_walk, self.profile)
 
 
 # --- options ------------------------------------------------------------------------------------
@@ -343,7 +342,7 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
         try:
             return private_copy(source, "predicted"), None
         except InputError as error:
-            return Unreadable(type(source).__name__), str(error)
+            return f"<{type(source).__name__}>", str(error)
     source = str.__str__(source)
     try:
         return json.loads(source.removeprefix("\ufeff")), None
@@ -389,7 +388,7 @@ def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None 
             message = "gold does not say this value: it is not scored"
             notes.append((what, path, "unlabelled", message, None))
         elif json_type(value) == "unknown":
-            name = value.name if isinstance(value, Unreadable) else type(value).__name__
+            name = type(value).__name__
             if what == "gold" or is_dataclass(value) or isinstance(value, type):
                 raise InputError(
                     f"{what} at {path} is a {name}; expected a JSON value (str, int, float, bool, "

@@ -241,18 +241,6 @@ def test_values_that_mean_the_same_in_the_schema(
     assert ev.matches["status"].eq("matched").all() == (outcome == "correct")
 
 
-def test_classes_alone_keep_the_default_metric() -> None:
-    config = {"accepted": [[10, 20]], "aggregation_weight": 2}
-    ev = xb.evaluate(obj(a={"type": "integer", "evaluation_config": config}), {"a": 10}, {"a": 20})
-    row = ev.fields.iloc[0]
-    assert row[["metric", "outcome", "accepted_as", "weight"]].tolist() == [
-        "integer_exact",
-        "correct",
-        "20",
-        2.0,
-    ]
-
-
 @pytest.mark.parametrize(
     "kind, classes, message",
     [
@@ -359,12 +347,6 @@ def test_frames_records_and_files_are_the_same(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ev.fields, first.fields)
     awaited = asyncio.run(xb.evaluate_async(SCHEMA, GOLD, predicted, accepted=rows))
     pd.testing.assert_frame_equal(awaited.fields, first.fields)
-
-
-def test_what_equals_gold_or_is_there_twice_is_ignored() -> None:
-    rows = [{"path": "$.country", "value": value} for value in ("USA", "UK", "UK")]
-    ev = xb.evaluate(SCHEMA, GOLD, changed(country="UK"), accepted=rows)
-    assert ev.fields.set_index("path").accepted_as["$.country"] == '"UK"'
 
 
 # --- a judge that is a model --------------------------------------------------------------------

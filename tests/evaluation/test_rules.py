@@ -279,16 +279,6 @@ def test_the_card_has_one_line_if_a_rule_is_broken_or_fails():
     assert line in ev._repr_html_()
 
 
-def test_files_of_one_evaluation(tmp_path: Any):
-    ev = xb.evaluate(SCHEMA, GOLD, WRONG)
-    ev.to_parquet(tmp_path / "without")
-    assert not (tmp_path / "without" / "rules.parquet").exists()
-    xb.rule(adds_up)
-    ev.to_parquet(tmp_path / "with")
-    stored = pd.read_parquet(tmp_path / "with" / "rules.parquet")
-    assert stored["outcome_predicted"].tolist() == ["broken"]
-
-
 HOSTILE = "</code><script>alert(1)</script>"
 
 
