@@ -302,6 +302,7 @@ def _array_causes(ev: Any, path: str) -> Causes:
     causes = []
     for key, some in groups.items():
         n = len(some)
+        fields: tuple[str, ...] = ()
         counts, side, whose = (matched + n, gold, predicted), gold, ""
         if key == "missed":
             counts, whose = (matched + n, gold, predicted + n), "gold "
@@ -309,7 +310,7 @@ def _array_causes(ev: Any, path: str) -> Causes:
             counts, side, whose = (matched, gold, predicted - n), predicted, "predicted "
         text = f"{n:,} of {side:,} {whose}items"
         if isinstance(key, str):
-            fields, reason, text = (), f"{key}_items", f"{text} {'is' if n == 1 else 'are'} {key}"
+            reason, text = f"{key}_items", f"{text} {'is' if n == 1 else 'are'} {key}"
         else:
             fields, reason = key, "fails_only_in"
             names = _fields_text(key, array["field"], matches.iloc[some])

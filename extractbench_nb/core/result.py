@@ -91,12 +91,12 @@ def _lines(ev: Evaluation) -> list[str]:
         lines.append(f"{plural(s['unlabelled'], 'gold value')} unlabelled, so not scored")
     lines += _of_profile(ev)
     rules = ev.rules if RULES else RULE_COLUMNS.build()
-    outcomes = rules[["outcome_gold", "outcome_predicted"]].astype(object)
-    broken, failed = outcomes.eq("broken").sum(), int(outcomes.eq("error").any(axis=1).sum())
+    gold, predicted = rules["outcome_gold"], rules["outcome_predicted"]
+    failed = int((gold.eq("error") | predicted.eq("error").fillna(False)).sum())
     parts = [
-        f"{plural(int(n), 'rule')} broken by {side}"
-        for side, n in (("the prediction", broken.iloc[1]), ("gold", broken.iloc[0]))
-        if n
+        f"{plural(n, 'rule')} broken by {side}"
+        for side, outcomes in (("the prediction", predicted), ("gold", gold))
+        if (n := int(outcomes.eq("broken").sum()))
     ]
     if failed:
         parts.append(f"{plural(failed, 'rule')} without a verdict")

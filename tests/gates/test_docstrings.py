@@ -61,11 +61,13 @@ PUBLIC = dict(
 
 def complaints(value: object) -> list[str]:
     found = validate(get_doc_object(value))["errors"]
-    needless = {"PR01"} if documents_its_attributes(value) else set()
-    if is_method_in_one_line(value):
-        needless = {"PR01", "RT01"}
+    short = is_method_in_one_line(value)
     return [
-        f"{CHECKS[code]}: {text}" for code, text in found if code in CHECKS and code not in needless
+        f"{CHECKS[code]}: {text}"
+        for code, text in found
+        if code in CHECKS
+        and not (code == "PR01" and (short or documents_its_attributes(value)))
+        and not (code == "RT01" and short)
     ]
 
 
