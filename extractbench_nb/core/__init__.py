@@ -2,6 +2,10 @@
 
 Other rooms know it through five faces: `core`, `core.schema`, `core.frames`, `core.values` and
 `core.text`.
+
+To read it: `evaluation` reads the inputs; `traversal` walks both documents, with `pairing` for what
+is compared, `scoring` for each pair of values, and `alignment` for the items of arrays; `rollup`
+counts; `evaluation_frames` and `result` show.
 """
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.

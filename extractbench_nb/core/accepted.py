@@ -30,7 +30,7 @@ from extractbench_nb.core.values.json_values import (
     read_document,
     step_key,
 )
-from extractbench_nb.errors import InputError, nearest
+from extractbench_nb.errors import InputError, nearest, no_column
 from extractbench_nb.support.files import reading
 from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import one_line
@@ -46,7 +46,6 @@ ACCEPTED_COLUMNS = FrameSpec(
     ),
 )
 _LONGEST = 60
-_MOST_SHOWN = 3
 _KINDS = {"array": "an array", "object": "an object"}
 
 
@@ -59,15 +58,11 @@ class Alternative(NamedTuple):
     note: str | None
     where: str
 
-    @property
-    def name(self) -> str:
-        """The row, the document and the path, for errors."""
-        document = "" if self.document is None else f"document {self.document!r}, "
-        return f"accepted, {self.where} ({document}path {one_line(self.path, _LONGEST)!r})"
-
     def refuse(self, problem: str) -> NoReturn:
         """Raise `InputError` with the row and what is wrong with it."""
-        raise InputError(f"{self.name}: {problem}")
+        document = "" if self.document is None else f"document {self.document!r}, "
+        path = one_line(self.path, _LONGEST)
+        raise InputError(f"accepted, {self.where} ({document}path {path!r}): {problem}")
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -85,7 +80,7 @@ class Accepted(tuple[Alternative, ...]):
             return cls()
         if isinstance(source, cls):
             return source
-        return cls(_alternative(where, record) for where, record in _records(source))
+        return cls(_alternative(f"row {n}", record) for n, record in enumerate(_records(source)))
 
     def frame(self) -> pd.DataFrame:
         """Return one row per alternative: document, path, value, note."""
@@ -104,67 +99,55 @@ class Accepted(tuple[Alternative, ...]):
 
     def of_one_document(self) -> Accepted:
         """Return them; refuse alternatives for several documents where one is evaluated."""
-        documents = sorted({row.document for row in self if row.document is not None})
+        documents = {row.document for row in self if row.document is not None}
         if len(documents) > 1:
-            shown = ", ".join(repr(one_line(name, _LONGEST)) for name in documents[:_MOST_SHOWN])
-            problem = f"accepted has rows for {len(documents)} documents ({shown})"
+            problem = f"accepted has rows for {len(documents)} documents"
             raise InputError(f"{problem}; select those of the document that is evaluated")
         return self
 
 
-def _records(source: Any) -> Iterable[tuple[str, Any]]:
-    """Read the rows of a source, each with its number or line."""
+def _records(source: Any) -> Iterable[Any]:
+    """Read the rows of a frame, a list or a file."""
     source = as_pandas(source)
+    name = "accepted"
     if isinstance(source, str | Path):
-        path = Path(source)
-        name = f"accepted file {str(path)!r}"
-        if path.suffix.lower() == ".csv":
-            return _read_csv(path, name)
-        if path.suffix.lower() != ".json":
+        name, path = f"accepted file {str(source)!r}", Path(source)
+        if path.suffix.lower() not in (".csv", ".json"):
             raise InputError(f"accepted is {str(path)!r}; expected a file named .csv or .json")
-        source = read_document(path, "accepted")
-        if not isinstance(source, list):
-            expected = "expected a list of objects with path and value"
-            raise InputError(f"{name} holds JSON of type {json_type(source)}; {expected}")
-    elif isinstance(source, pd.DataFrame):
-        _check_names(source.columns, "accepted")
-        columns = [name for name in ACCEPTED_COLUMNS.names if name in source.columns]
-        source = source[columns].astype(object).to_dict("records")
-    elif not isinstance(source, list):
+        source = (
+            _read_csv(path, name) if path.suffix.lower() == ".csv" else read_document(path, name)
+        )
+    if isinstance(source, pd.DataFrame):
+        for column in ("path", "value"):
+            if column not in source:
+                raise InputError(f"{name} has {no_column(column, source)}")
+        return source.astype(object).to_dict("records")
+    if not isinstance(source, list):
         expected = "a frame or a list of dicts with path and value, or a CSV or JSON file of them"
-        raise InputError(f"accepted is a {type(source).__name__}; expected {expected}")
-    return ((f"row {number}", row) for number, row in enumerate(source))
+        raise InputError(f"{name} is a {type(source).__name__}; expected {expected}")
+    return source
 
 
-def _read_csv(path: Path, name: str) -> list[tuple[str, Any]]:
+def _read_csv(path: Path, name: str) -> list[dict[str, Any]]:
     """Read a file whose values are JSON text; other empty cells are missing."""
-    rows: list[tuple[str, Any]] = []
     try:
         with reading(name, path), path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            _check_names(reader.fieldnames or (), name)
-            for row in reader:
-                where, text = f"line {reader.line_num}", row["value"] or ""
-                if None in row:
-                    problem = "has more cells than the first line names"
-                    raise InputError(f"accepted, {where}: {problem}")
-                cells = {key: cell or None for key, cell in row.items()}
-                try:
-                    rows.append((where, cells | {"value": json.loads(text)}))
-                except (ValueError, RecursionError):
-                    example = one_line(json.dumps(text) if text else "null", _LONGEST)
-                    problem = f"value is {one_line(text, _LONGEST)!r}; expected JSON text, such as"
-                    raise InputError(f"accepted, {where}: {problem} {example}") from None
+            rows = [dict(row) for row in csv.DictReader(file, restkey="")]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{name} is not readable CSV: {error}") from None
+    for number, row in enumerate(rows):
+        if "" in row:
+            raise InputError(f"accepted, row {number} has more cells than the first line names")
+        text = row.get("value") or ""
+        row |= {"document": row.get("document") or None, "note": row.get("note") or None}
+        try:
+            row["value"] = json.loads(text)
+        except (ValueError, RecursionError):
+            problem = f"value is {one_line(text, _LONGEST)!r}; expected JSON text"
+            raise InputError(
+                f"accepted, row {number}: {problem}, null or a text in quotes"
+            ) from None
     return rows
-
-
-def _check_names(columns: Iterable[Any], what: str) -> None:
-    names = list(map(str, columns))
-    for name in ("path", "value"):
-        if name not in names:
-            raise InputError(f"{what} has no column {name!r}; found {', '.join(names) or 'none'}")
 
 
 def _alternative(where: str, record: Any) -> Alternative:
@@ -173,39 +156,18 @@ def _alternative(where: str, record: Any) -> Alternative:
         shown = one_line(repr(record), _LONGEST)
         raise InputError(f"accepted, {where} is {shown}; expected an object with path and value")
     path, value = record["path"], record["value"]
-    if not isinstance(path, str) or not path:
+    if not isinstance(path, str):
         raise InputError(f"accepted, {where}: path is {path!r}; expected a path such as '$.total'")
     document, note = (
         None if is_missing(cell) else str(cell) for cell in map(record.get, ("document", "note"))
     )
     row = Alternative(document, path, private_copy(value, "accepted"), note, where)
-    if value is not None and is_missing(value):
-        expected = "a JSON value ('may be absent' is None, in a column of dtype object)"
-        row.refuse(f"value is {value!r}; expected {expected}")
-    if plain_levels([row.value]) is None:
-        row.refuse(f"value is a {type(value).__name__}; expected a JSON value")
+    if (value is not None and is_missing(value)) or plain_levels([row.value]) is None:
+        row.refuse(f"value is {one_line(repr(value), _LONGEST)}; expected a JSON value")
     return row
 
 
 # --- against gold -----------------------------------------------------------------------------
-
-
-class _Place(NamedTuple):
-    """Where an alternative belongs: gold's value, its node, and what holds it.
-
-    ``holder`` is the array of an item, and ``key`` its index; for a scalar it is the document or
-    the innermost item around it, and the path from there.
-    """
-
-    value: Any
-    node: Node
-    holder: Any
-    key: int | str
-
-    @property
-    def is_item(self) -> bool:
-        """Whether it is an item of an array."""
-        return isinstance(self.key, int)
 
 
 def alternatives_of(rows: Sequence[Alternative], schema: Schema, gold: Any) -> Alternatives:
@@ -215,17 +177,21 @@ def alternatives_of(rows: Sequence[Alternative], schema: Schema, gold: Any) -> A
     """
     alternatives = Alternatives()
     for row in rows:
-        place = _place(row, schema.root, gold)
-        _check_value(row, place)
-        side: dict[int, Any] = alternatives.items if place.is_item else alternatives.scalars
-        values = side.setdefault(id(place.holder), {}).setdefault(place.key, [])
-        if equality_key(row.value) not in map(equality_key, (place.value, *values)):
+        value, node, holder, key = _place(row, schema.root, gold)
+        _check_value(row, value, node, is_item=isinstance(key, int))
+        side: dict[int, Any] = alternatives.items if isinstance(key, int) else alternatives.scalars
+        values = side.setdefault(id(holder), {}).setdefault(key, [])
+        if equality_key(row.value) not in map(equality_key, (value, *values)):
             values.append(row.value)
     return alternatives
 
 
-def _place(row: Alternative, root: Node, gold: Any) -> _Place:
-    """Follow a path through gold and the schema; the key of a declared property may be missing."""
+def _place(row: Alternative, root: Node, gold: Any) -> tuple[Any, Node, Any, int | str]:
+    """Follow a path through gold and the schema; the key of a declared property may be missing.
+
+    Returns gold's value, its node, and what holds it: the array of an item and its index; for a
+    scalar the document or the innermost item around it, and the path from there.
+    """
     steps = list(PATH_STEP.finditer(row.path))
     is_path = row.path.startswith("$") and PATH_STEP.sub("", row.path) == "$"
     if not is_path or any(step[3] and not step[3].isdigit() for step in steps):
@@ -239,27 +205,23 @@ def _place(row: Alternative, root: Node, gold: Any) -> _Place:
             node = resolve_union(node, value, MISSING)
         is_item = isinstance(value, list) and isinstance(key, int) and key < len(value)
         if is_item and node is not None and node.kind == "array" and not node.is_aligned:
-            problem = f"the metric of {path} compares the array as a whole"
-            row.refuse(f"{problem}, so its items have no alternatives")
+            row.refuse(f"the metric of {path} compares the array as a whole, not its items")
         node = None if node is None else _declared_below(node, key)
         if is_item or (isinstance(value, dict) and isinstance(key, str) and key in value):
             value = value[key]
         elif isinstance(value, dict) and step is steps[-1] and node is not None:
             value = MISSING  # a declared property that gold leaves out
         else:
-            near = f"{path} is {one_line(repr(value), _LONGEST)}"
-            if isinstance(value, dict):
-                near = nearest(row.path, [path + member(str(name)) for name in value])
-            elif isinstance(value, list) and value:
-                near = f"{path} has the items 0 to {len(value) - 1}"
-            row.refuse(f"gold has no such path; {near}")
+            known = value if isinstance(value, dict) else ()
+            near = nearest(row.path, [path + member(str(name)) for name in known])
+            row.refuse(f"gold has no such path; {near if known else f'the last one is {path}'}")
         written = f"[{key}]" if isinstance(key, int) else member(key)
         path += written
         entry, suffix = (value, "") if is_item else (entry, suffix + written)
         holder = (above, key) if is_item else (entry, suffix)
     if node is None:
         row.refuse("the schema does not declare this path, so it is not scored")
-    return _Place(value, node, *holder)
+    return value, node, *holder
 
 
 def _declared_below(node: Node, key: int | str) -> Node | None:
@@ -271,9 +233,8 @@ def _declared_below(node: Node, key: int | str) -> Node | None:
     return node if node.kind == "array" and node.flattened else None
 
 
-def _check_value(row: Alternative, place: _Place) -> None:
-    """Refuse a value of a type that neither the schema nor gold has, and a misspelt key."""
-    own, node, is_item = place.value, place.node, place.is_item
+def _check_value(row: Alternative, own: Any, node: Node, *, is_item: bool) -> None:
+    """Refuse a value of a type that neither the schema nor gold has."""
     kind, own_kind = json_type(row.value), json_type(own)
     if not is_item and own_kind in _KINDS:
         expected = "expected the path of a single value or of an array item"
@@ -286,16 +247,6 @@ def _check_value(row: Alternative, place: _Place) -> None:
     if not fits:
         shown = f"{one_line(repr(row.value), _LONGEST)}, {_KINDS.get(kind, f'a {kind}')}"
         row.refuse(f"value is {shown}; expected {node.label}")
-    if node.kind == "union":
-        node = resolve_union(node, row.value, MISSING)
-    if kind != "object" or node.kind != "object":
-        return
-    declared = {**node.children.properties, **(own if isinstance(own, dict) else {})}
-    for key in row.value if node.keywords.get("additionalProperties") is not True else ():
-        if key not in declared and node.children.entry(key) is None:
-            shown = repr(one_line(key, _LONGEST))
-            hint = nearest(key, declared)
-            row.refuse(f"value has the key {shown}, which the schema does not declare; {hint}")
 
 
 # --- by the containers of gold ---------------------------------------------------------------

@@ -91,18 +91,7 @@ class OptimalAligner(ItemComparer):
 
     @classmethod
     def offline(cls, profile: Profile) -> OptimalAligner:
-        """Return one that compares texts with the offline judge.
-
-        Parameters
-        ----------
-        profile : Profile
-            The rules.
-
-        Returns
-        -------
-        OptimalAligner
-            With a scorer of its own.
-        """
+        """Return one that compares texts with the offline judge, by the rules of a profile."""
         return cls(Scorer(profile, OfflineJudge()))
 
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:

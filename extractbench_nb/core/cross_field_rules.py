@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import product
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
@@ -58,18 +58,7 @@ _PATH = re.compile(r"\$(?:\.[^.\[\]\s][^.\[\]]*|\[\d+\]|\['(?:[^'\\]|\\.)*'\])*\
 
 
 class RuleOutcome(NamedTuple):
-    """What a rule says of one document.
-
-    Attributes
-    ----------
-    outcome : str
-        ``holds``, ``broken``, ``not_applicable`` or ``error``.
-    paths : tuple of str
-        Instance paths at fault, where the rule names them; of a function that yields paths and then
-        raises, those before the exception.
-    message : str or None
-        What went wrong, if the outcome is ``error``.
-    """
+    """What a rule says of one document: outcome, instance paths at fault, what went wrong."""
 
     outcome: str
     paths: tuple[str, ...] = ()
@@ -109,67 +98,30 @@ class Rule:
         return ", ".join(self.applies_to) or "*"
 
     def is_for(self, names: Iterable[str]) -> bool:
-        """Say whether the rule applies to a schema.
-
-        Parameters
-        ----------
-        names : iterable of str
-            Names of the schema: id, title, ``$id``. Case is ignored.
-
-        Returns
-        -------
-        bool
-            True if a name equals or matches a pattern of `applies_to`, or if there are no patterns.
-        """
-        pairs = product(names, self.applies_to)
-        folded = ((name.casefold(), pattern.casefold()) for name, pattern in pairs)
-        return not self.applies_to or any(n == p or fnmatchcase(n, p) for n, p in folded)
+        """Whether it applies to a schema, by the schema's names: id, title, ``$id``."""
+        patterns = [pattern.casefold() for pattern in self.applies_to]
+        folded = [name.casefold() for name in names]
+        return not patterns or any(n == p or fnmatchcase(n, p) for n in folded for p in patterns)
 
     def check(self, document: Any) -> RuleOutcome:
-        """Run the rule on a copy of a document; nothing that the function does raises.
-
-        Parameters
-        ----------
-        document : object
-            A JSON value.
-
-        Returns
-        -------
-        RuleOutcome
-            Its outcome, paths and message.
-        """
-        paths: list[str] = []
+        """Run the rule on a copy of a document; an exception is the outcome ``error``."""
         try:
             result = self.function(private_copy(document))
             if result is None:
                 return RuleOutcome("not_applicable")
             if isinstance(result, bool | np.bool_):
                 return RuleOutcome("holds" if result else "broken")
-            for path in _reported(result):
-                paths.append(path)  # noqa: PERF402 - those before an exception count
-            return RuleOutcome("broken" if paths else "holds", tuple(dict.fromkeys(paths)))
-        except _BadResultError as error:
-            return RuleOutcome("error", message=str(error))
+            paths = _paths(result)
         except Exception as error:  # noqa: BLE001 - a rule may raise anything
-            reason = f"{type(error).__name__}: {_shown(error, str, 'its message cannot be read')}"
-            message = cut(reason.removesuffix(": "), _LONGEST)
-            return RuleOutcome("error", tuple(dict.fromkeys(paths)), message)
+            message = f"{type(error).__name__}: {error}".removesuffix(": ")
+            return RuleOutcome("error", message=cut(message, _LONGEST))
+        if paths is None:
+            expected = "expected True, False, None, or paths such as '$.lines[3].amount'"
+            return RuleOutcome("error", message=f"it returned {cut(repr(result), 80)}; {expected}")
+        return RuleOutcome("broken" if paths else "holds", paths)
 
     def row(self, gold: RuleOutcome, predicted: RuleOutcome | None) -> tuple[Any, ...]:
-        """Return a row of ``rules`` for the outcomes of this rule.
-
-        Parameters
-        ----------
-        gold : RuleOutcome
-            The outcome on gold.
-        predicted : RuleOutcome or None
-            The outcome on the prediction; None without a document.
-
-        Returns
-        -------
-        tuple
-            The values of `RULE_COLUMNS`.
-        """
+        """Return a row of ``rules``; without a predicted document its outcome is None."""
         outcome, paths, _ = predicted or (None, (), None)
         messages = [
             f"{side}: {of_side.message}" if of_side.outcome == "error" else of_side.message
@@ -187,37 +139,16 @@ class Rule:
         return (*about, gold.paths, paths, "; ".join(messages) or None, finding)
 
 
-class _BadResultError(Exception):
-    """A rule returned something else than a verdict or instance paths."""
-
-
-def _reported(result: Any) -> Iterator[str]:
-    """Yield the instance paths that a rule reports, from the root, `$`."""
-    if not isinstance(result, Iterable) or isinstance(result, Mapping | bytes | bytearray):
-        shown = _shown(result, repr, f"a {type(result).__name__}")
-        if inspect.iscoroutine(result):
-            result.close()  # otherwise Python warns that it was never awaited
-        expected = "expected True, False, None, or the paths at fault (a text or texts)"
-        raise _BadResultError(f"it returned {shown}; {expected}")
-    for count, path in enumerate([result] if isinstance(result, str) else result):
-        full = path
-        if isinstance(path, str) and not path.startswith("$"):
-            full = f"${path}" if path.startswith("[") else f"$.{path}"
-        if not isinstance(full, str) or not _PATH.match(full):
-            shown = _shown(path, repr, f"a {type(path).__name__}")
-            example = "an instance path such as '$.lines[3].amount'"
-            raise _BadResultError(f"it returned {shown} as a path; expected {example}")
-        if count == _MOST_PATHS:
-            raise _BadResultError(f"it returned more than {_MOST_PATHS:,} paths")
-        yield full
-
-
-def _shown(value: Any, write: Callable[[Any], str], otherwise: str) -> str:
-    """Write a value of a user's class."""
-    try:
-        return cut(write(value), _LONGEST)
-    except Exception:  # noqa: BLE001 - whatever the class does
-        return otherwise
+def _paths(result: Any) -> tuple[str, ...] | None:
+    """Return the distinct instance paths that a rule reports; None if it reports anything else."""
+    if isinstance(result, Mapping | bytes) or not isinstance(result, Iterable):
+        return None
+    paths = [result] if isinstance(result, str) else list(islice(result, _MOST_PATHS))
+    if not all(isinstance(path, str) for path in paths):
+        return None
+    full = [f"$.{path}" if path[:1] not in ("$", "[") else path for path in paths]
+    full = [f"${path}" if path[0] == "[" else path for path in full]
+    return tuple(dict.fromkeys(full)) if all(map(_PATH.match, full)) else None
 
 
 # --- the registry -------------------------------------------------------------------------------
@@ -263,14 +194,13 @@ def rule(
     -----
     The function takes a copy of one document, gold or predicted, and returns True (the rule holds),
     False (it is broken), None (it does not apply to this document), or the instance paths at fault,
-    as a text or an iterable of texts; no path at all means that the rule holds. If it raises an
-    exception or returns anything else, its outcome is ``error``, with a message, and with the paths
-    that it yielded before. Rules never change a score.
+    as a text or an iterable of at most 1,000 texts; no path at all means that the rule holds. If it
+    raises an exception or returns anything else, its outcome is ``error``, with a message. Rules
+    never change a score.
 
     ``Evaluation.rules``, ``Evaluations.rules`` and `gold.check_rules` run the rules that are
-    registered at that time.
-
-    Sums of floats are rarely equal to the last digit: compare them with ``math.isclose``.
+    registered at that time. Sums of floats are rarely equal to the last digit: compare them with
+    ``math.isclose``.
 
     Examples
     --------
@@ -292,13 +222,10 @@ def rule(
     """
     if callable(name):
         return rule()(name)
-    if name is not None and not _is_text(name):
-        raise ConfigError(None, f"the name of a rule is {name!r}; expected a text")
-    is_several = isinstance(applies_to, Iterable) and not isinstance(applies_to, str)
-    patterns: tuple[Any, ...] = tuple(applies_to or ()) if is_several else (applies_to,)
-    if applies_to is None:
-        patterns = ()
-    elif not patterns or not all(map(_is_text, patterns)):
+    patterns: tuple[str, ...] = (applies_to,) if isinstance(applies_to, str) else ()
+    if isinstance(applies_to, Iterable) and not patterns:
+        patterns = tuple(applies_to)
+    if (applies_to is not None and not patterns) or not all(map(_is_name, patterns)):
         expected = "a name or glob pattern of schemas, or several"
         raise ConfigError(None, f"applies_to is {applies_to!r}; expected {expected}")
 
@@ -310,24 +237,27 @@ def rule(
     return register
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
+def _is_name(text: object) -> bool:
+    return isinstance(text, str) and bool(text)
 
 
 def as_rule(
     function: Callable[[Any], Any], name: str | None = None, applies_to: tuple[str, ...] = ()
 ) -> Rule:
     """Make a rule of a function, without registering it."""
-    name = name or getattr(function, "__name__", None)
-    if not isinstance(name, str):
-        raise ConfigError(None, f"the rule {function!r} has no name; use @rule('name')")
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise ConfigError(None, f"rule {name!r} is asynchronous; expected a plain function")
+    name = getattr(function, "__name__", None) if name is None else name
+    if not _is_name(name):
+        raise ConfigError(None, f"the name of a rule is {name!r}; expected a text")
     try:
         inspect.signature(function).bind({})
+        is_plain = not (
+            inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+        )
     except TypeError:
-        problem = f"rule {name!r} must take one document and nothing else without a default"
-        raise ConfigError(None, problem) from None
+        is_plain = False
     except ValueError:  # a built-in function without a signature
-        pass
-    return Rule(name, function, applies_to)
+        is_plain = True
+    if not is_plain:
+        problem = f"rule {name!r} must be a plain function of one document"
+        raise ConfigError(None, problem)
+    return Rule(str(name), function, applies_to)

@@ -11,13 +11,8 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import is_dataclass
-from datetime import date, timedelta
-from datetime import time as clock_time
-from decimal import Decimal
-from enum import Enum
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from extractbench_nb.core.accepted import Accepted, alternatives_of
 from extractbench_nb.core.evaluation_frames import NOTHING_SCORED, Note, ignored_params
@@ -32,14 +27,9 @@ from extractbench_nb.core.schema.schema_nodes import Schema
 from extractbench_nb.core.scoring import Scored, Scorer
 from extractbench_nb.core.text.judging import Judge
 from extractbench_nb.core.text.offline_judge import OfflineJudge, choose_judge, judge_of_document
-from extractbench_nb.core.traversal import (
-    Aligner,
-    ModelAligner,
-    Traversal,
-)
+from extractbench_nb.core.traversal import Aligner, ModelAligner, Traversal
 from extractbench_nb.core.values.json_values import (
     UNLABELED,
-    Unreadable,
     file_hint,
     json_type,
     member,
@@ -240,37 +230,41 @@ class Run:
 
     @staticmethod
     def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
-        """Check judge and aligner that ask models, for example their keys, before any request."""
-        check = getattr(judge, "check", None)
-        if check is not None:
-            judged = {name for name, entry in REGISTRY.entries.items() if entry.judged}
-            _check_fields(check, schema, judged)
+        """Check judge and aligner that ask models, for example their keys, before any request.
+
+        The defaults are checked first, then the params that the schema declares for their metrics.
+        """
+        checks: list[tuple[Callable[..., None], Collection[str]]] = []
+        if (check := getattr(judge, "check", None)) is not None:
+            checks.append((check, {n for n, entry in REGISTRY.entries.items() if entry.judged}))
         if isinstance(alignment, ModelAligner):
-            _check_fields(alignment.check, schema, {REGISTRY.built_in_that("aligns").name})
+            checks.append((alignment.check, {REGISTRY.built_in_that("aligns").name}))
+        for check, names in checks:
+            check()
+            # nodes may share a config: reversed, so that errors name the first of them
+            configs = {id(n.config): (n.pointer, n.config) for n in reversed([*schema.nodes()])}
+            for pointer, config in configs.values():
+                for spec in config.metrics if config is not None else ():
+                    if spec.metric_id in names and spec.params:
+                        try:
+                            check(spec.params)
+                        except ConfigError as error:
+                            at = pointer + "/evaluation_config"
+                            raise ConfigError(at, error.problem) from None
 
     def _descend(self, levels: int, predicted_levels: int) -> None:
         """Compare the documents; a prediction that is nested too deep is cut, with a warning."""
         too_deep = InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
         if levels > MOST_LEVELS:
             raise too_deep
-        most = max(MAX_DEPTH, min(levels, 2 * MAX_DEPTH))
-        limits = [None, most, MAX_DEPTH]
-        # where alignments are awaited, most of the way down comes later; so do the warnings
-        if predicted_levels > most and (predicted_levels > MOST_LEVELS or self.traversal.waits):
-            limits.remove(None)
-        for limit in limits:
-            if limit is not None:
-                self.predicted = cut(self.predicted, limit)
-                self.traversal = Traversal(self.scorer, self.alignment)
-                message = f"cut below {limit} levels"
-                self.notes = [n for n in self.notes if n[2] != "too_deep"]
-                self.notes.append(("predicted", "$", "too_deep", message, None))
-            try:
-                self.traversal.descend(self.schema.root, self.gold, self.predicted)
-            except RecursionError:
-                continue
-            return
-        raise too_deep
+        most = max(MAX_DEPTH, levels)
+        if predicted_levels > most:
+            self.predicted = cut(self.predicted, most)
+            self.notes.append(("predicted", "$", "too_deep", f"cut below {most} levels", None))
+        try:
+            self.traversal.descend(self.schema.root, self.gold, self.predicted)
+        except RecursionError:
+            raise too_deep from None
 
     async def complete(self) -> Evaluation:
         """Await open verdicts and alignments, and build the result."""
@@ -311,7 +305,7 @@ class Run:
         scorer = Scorer(self.profile, OfflineJudge(), self.scorer.accepted)
         null_walk = Traversal(scorer, "optimal")
         null_walk.descend(self.schema.root, self.gold, None)
-        return null_pass_rate(null_walk, self.traversal, self.profile)
+        return null_pass_rate(null_walk, self.profile)
 
 
 # --- options ------------------------------------------------------------------------------------
@@ -332,20 +326,6 @@ def choose_alignment(alignment: str | Aligner, judge: Judge) -> str | Aligner:
     return alignment
 
 
-def _check_fields(check: Callable[..., None], schema: Schema, metrics: Collection[str]) -> None:
-    """Check the defaults, then the params that the schema declares for some metrics."""
-    check()
-    # nodes may share a config: reversed, so that errors name the first of them
-    configs = {id(n.config): (n.pointer, n.config) for n in reversed([*schema.nodes()])}
-    for pointer, config in configs.values():
-        for spec in config.metrics if config is not None else ():
-            if spec.metric_id in metrics and spec.params:
-                try:
-                    check(spec.params)
-                except ConfigError as error:
-                    raise ConfigError(pointer + "/evaluation_config", error.problem) from None
-
-
 # --- documents ----------------------------------------------------------------------------------
 
 
@@ -362,7 +342,7 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
         try:
             return private_copy(source, "predicted"), None
         except InputError as error:
-            return Unreadable(type(source).__name__), str(error)
+            return f"<{type(source).__name__}>", str(error)
     source = str.__str__(source)
     try:
         return json.loads(source.removeprefix("\ufeff")), None
@@ -376,43 +356,47 @@ def read_predicted(source: Any) -> tuple[Any, str | None]:
 def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None = None) -> int:
     """Raise `InputError` for the first value that is not JSON; return the levels of containers.
 
-    In a prediction only dataclasses and classes of models raise. Other values that are not JSON
-    stay, and fail as values of a wrong type; those that a dump of a model keeps, such as dates, are
-    added to `notes`. In gold `UNLABELED` stands for a value, but not for an item of an array.
+    In a prediction only dataclasses and classes raise. Other values that are not JSON are added to
+    `notes`, and fail as values of a wrong type. In gold `UNLABELED` stands for a value, but not for
+    an item of an array.
     """
     levels = plain_levels([document])
     if levels is not None:
         return levels
-    stack: list[tuple[Any, Any, int]] = [((), document, 1)]
+    notes = [] if notes is None else notes
+    stack: list[tuple[str, Any, int]] = [("$", document, 1)]
     seen: set[int] = set()
     deepest = 0
     while stack:
-        place, value, level = stack.pop()
+        path, value, level = stack.pop()
         if isinstance(value, dict | list):
             deepest = max(deepest, level)
-            if id(value) not in seen:
-                seen.add(id(value))
-                inner = [*(value.items() if isinstance(value, dict) else enumerate(value))]
-                below = (((place, value, key), child, level + 1) for key, child in inner[::-1])
-                stack.extend(below)
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            inner = (
+                ((path + member(str(key)), child) for key, child in value.items())
+                if isinstance(value, dict)
+                else ((f"{path}[{n}]", child) for n, child in enumerate(value))
+            )
+            is_gold_array = what == "gold" and isinstance(value, list)
+            if is_gold_array and any(child is UNLABELED for child in value):
+                problem = f"gold at {path} has UNLABELED as an item; expected it under a key"
+                raise InputError(problem)
+            stack.extend((at, child, level + 1) for at, child in [*inner][::-1])
         elif value is UNLABELED and what == "gold":
-            if place and isinstance(place[1], list):
-                raise InputError(
-                    f"gold at {_path(place)} is UNLABELED; expected the key of an object"
-                )
-            if notes is not None:
-                message = "gold does not say this value: it is not scored"
-                notes.append((what, _path(place), "unlabelled", message, None))
+            message = "gold does not say this value: it is not scored"
+            notes.append((what, path, "unlabelled", message, None))
         elif json_type(value) == "unknown":
-            name = value.name if isinstance(value, Unreadable) else type(value).__name__
-            if what == "gold" or _is_record(value):
+            name = type(value).__name__
+            if what == "gold" or is_dataclass(value) or isinstance(value, type):
                 raise InputError(
-                    f"{what} at {_path(place)} is a {name}; expected a JSON value "
-                    f"(str, int, float, bool, None, list or dict){_plain_hint(value)}"
+                    f"{what} at {path} is a {name}; expected a JSON value (str, int, float, bool, "
+                    "None, list or dict), such as model_dump(mode='json') of a Pydantic model or "
+                    "dataclasses.asdict of a dataclass"
                 )
-            if notes is not None and isinstance(value, _DUMPED) and len(notes) < _MOST_NOTES:
-                message = f"a {name} is not a JSON value{_plain_hint(value)}"
-                notes.append((what, _path(place), "not_json", message, repr(value)))
+            if len(notes) < _MOST_NOTES:
+                notes.append((what, path, "not_json", f"a {name} is not a JSON value", repr(value)))
     return deepest
 
 
@@ -437,37 +421,9 @@ def refuse_mistakes(schema: Schema, gold: Any) -> None:
         )
 
 
-def _path(place: Any) -> str:
-    """Write a path that is given as a chain (path of the container, container, key)."""
-    steps = []
-    while place:
-        place, container, key = place
-        steps.append(f"[{key}]" if isinstance(container, list) else member(str(key)))
-    return "$" + "".join(reversed(steps))
-
-
-def _plain_hint(value: Any) -> str:
-    """Return a hint how to turn a class, a dataclass or a value of a dump into JSON."""
-    if isinstance(value, type):
-        return "; pass an instance" if _is_record(value) else ""
-    if isinstance(value, _DUMPED):
-        if isinstance(value, bytes):
-            return "; decode it, or pass the Pydantic model that holds it"
-        return "; pass the Pydantic model that holds it, or its model_dump(mode='json')"
-    return "; pass dataclasses.asdict of it" if is_dataclass(value) else ""
-
-
-def _is_record(value: Any) -> bool:
-    """Whether a value stands for a document, but is a dataclass, or the class of a model."""
-    is_class = isinstance(value, type) and callable(getattr(value, "model_dump", None))
-    return is_class or (is_dataclass(value) and not isinstance(value, _DUMPED))
-
-
 _MOST_NOTES = 20
 #: Characters of a text in which a code fence may begin.
 _FENCE = 200
-#: What ``model_dump()`` keeps as Python objects.
-_DUMPED = (Decimal, date, clock_time, timedelta, UUID, Enum, PurePath, bytes, set, frozenset)
 
 
 def cut(value: Any, levels: int) -> Any:

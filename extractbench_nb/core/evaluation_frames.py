@@ -43,7 +43,7 @@ FIELD_COLUMNS = FrameSpec(
     (
         Column("path", "string", "instance path with gold's index, `$.authors[2].name`"),
         Column(
-            "predicted_path", "string", "the predicted node, where its index differs", nullable=True
+            "predicted_path", "string", "the predicted node if its index differs", nullable=True
         ),
         Column("field", "string", "path with the indices taken out, `authors[].name`"),
         Column("schema_path", "string", "JSON Schema path", nullable=True),
@@ -59,18 +59,10 @@ FIELD_COLUMNS = FrameSpec(
         Column("predicted_state", "string", "state", "present, null, missing, empty"),
         Column("depth", "int64", "nesting depth of the node in the schema", "0 and up"),
         Column("counted", "bool", "whether the node enters the field-level scores"),
-        Column(
-            "weight",
-            "float64",
-            "aggregation_weight of the node, times its arrays' in strict",
-            "0 and up",
-        ),
+        Column("weight", "float64", "aggregation_weight, times its arrays' in strict", "0 and up"),
         Column("required", "bool", "whether the schema requires the node's key"),
         Column(
-            "accepted_as",
-            "string",
-            "JSON text of the value in the accepted alternative that scored; missing if gold did",
-            nullable=True,
+            "accepted_as", "string", "JSON of the alternative that scored, if any", nullable=True
         ),
     ),
 )
@@ -109,10 +101,7 @@ MATCH_COLUMNS = FrameSpec(
         Column("gold", "object", "gold's item", nullable=True),
         Column("predicted", "object", "predicted item", nullable=True),
         Column(
-            "accepted_as",
-            "string",
-            "JSON text of the alternative to the item that scored; missing if gold did",
-            nullable=True,
+            "accepted_as", "string", "JSON of the alternative that scored, if any", nullable=True
         ),
     ),
 )
@@ -122,31 +111,14 @@ SUMMARY = FrameSpec(
     "one value per entry",
     (
         Column("pass_rate", "float64", "passed / evaluated, the headline", "0 to 1"),
+        Column("overall_score", "float64", "mean score; an array weighs its gold items", "0 to 1"),
         Column(
-            "overall_score",
-            "float64",
-            "mean score; an array that counts itself weighs its gold items",
-            "0 to 1",
+            "field_score", "float64", "mean score of schema fields, in paper of nodes", "0 to 1"
         ),
         Column(
-            "field_score",
-            "float64",
-            "mean score; in strict of schema fields, each once, in paper of nodes",
-            "0 to 1",
+            "pass_rate_judged", "float64", "passed / judged; NaN without a verdict", "0 to 1", True
         ),
-        Column(
-            "pass_rate_judged",
-            "float64",
-            "passed / judged; NaN if no verdict was given",
-            "0 to 1",
-            True,
-        ),
-        Column(
-            "null_pass_rate",
-            "float64",
-            "pass rate of a prediction in which everything is null",
-            "0 to 1",
-        ),
+        Column("null_pass_rate", "float64", "pass rate of a null prediction", "0 to 1"),
         Column("precision", "float64", "right / predicted values", "0 to 1", True),
         Column("recall", "float64", "right / gold values", "0 to 1", True),
         Column("f1", "float64", "2 right / (gold + predicted values)", "0 to 1", True),
@@ -156,25 +128,12 @@ SUMMARY = FrameSpec(
         Column("failed", "int64", "judged - passed", "0 and up"),
         Column("omissions", "int64", "gold present, predicted absent", "0 and up"),
         Column("hallucinations", "int64", "gold absent, predicted present", "0 and up"),
-        Column(
-            "structural",
-            "int64",
-            "predicted of a type that neither schema nor gold has",
-            "0 and up",
-        ),
+        Column("structural", "int64", "type that neither schema nor gold has", "0 and up"),
         Column("judge_errors", "int64", "counted nodes without a verdict", "0 and up"),
         Column("unlabelled", "int64", "gold values that are `UNLABELED`, not scored", "0 and up"),
-        Column(
-            "gold_coverage", "float64", "share of gold's leaves that the schema declares", "0 to 1"
-        ),
+        Column("gold_coverage", "float64", "share of gold that the schema declares", "0 to 1"),
         Column("llm_calls", "int64", "calls of a language model", "0 and up"),
-        Column(
-            "llm_cost_usd",
-            "float64",
-            "what they cost; NaN if the price or the tokens of one are not known",
-            "0 and up",
-            True,
-        ),
+        Column("llm_cost_usd", "float64", "what they cost; NaN if unknown", "0 and up", True),
     ),
 )
 
@@ -301,39 +260,27 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
 
 
 _MOST_NAMED = 12
-_LONGEST_NAME = 300
 
 
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
-    """Return the instance path of an array, given by its path or its field."""
+    """Return the instance path of an array, given by its path or its field, or of the only one."""
     paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
     if not paths:
         raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
-    if path is None:
-        if len(paths) > 1:
-            raise InputError(f"path is None, but there are {len(paths):,} arrays: {_named(paths)}")
-        return paths[0]
-    if not isinstance(path, str):
-        raise InputError(f"path is {path!r}; expected the path of an array, such as {paths[0]!r}")
-    for exact in (path, f"$.{path}"):
-        if exact in paths:
-            return exact
-    wanted = {path, path.removesuffix("[]"), path.removeprefix("$.").removesuffix("[]")}
-    of_field = [p for p, field in zip(paths, fields, strict=True) if field in wanted]
-    if len(of_field) == 1:
-        return of_field[0]
-    shown = repr(one_line(path, _LONGEST_NAME))
-    if of_field:
-        raise InputError(
-            f"field {shown} has {len(of_field):,} arrays: {_named(of_field)}; pass the path of one"
-        )
-    near = nearest(path[:_LONGEST_NAME], {n for n in (*paths, *fields) if len(n) <= _LONGEST_NAME})
-    raise InputError(f"there is no array {shown}; {near}")
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(repr(one_line(p, _LONGEST_NAME)) for p in paths[:_MOST_NAMED]) + more
+    found = paths
+    if path is not None:
+        wanted = {str(path), str(path).removeprefix("$.").removesuffix("[]")}
+        found = [p for p in paths if p in (path, f"$.{path}")] or [
+            p for p, field in zip(paths, fields, strict=True) if field in wanted
+        ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        hint = nearest(one_line(str(path)), {*map(one_line, (*paths, *fields))})
+        raise InputError(f"there is no array {one_line(str(path))!r}; {hint}")
+    more = ", ..." if len(found) > _MOST_NAMED else ""
+    named = ", ".join(repr(one_line(p)) for p in found[:_MOST_NAMED]) + more
+    raise InputError(f"path is {path!r}; {len(found):,} arrays fit, pass the path of one: {named}")
 
 
 # --- warnings -------------------------------------------------------------------------------------
@@ -344,11 +291,7 @@ WARNING_COLUMNS = FrameSpec(
     (
         Column("side", "string", "whose fault it is", "gold, predicted, schema"),
         Column("path", "string", "instance path (schema path for the schema)"),
-        Column(
-            "kind",
-            "string",
-            "undeclared, ignored_param, nothing_scored, ..., or the violated keyword",
-        ),
+        Column("kind", "string", "undeclared, ignored_param, ... or the violated keyword"),
         Column("message", "string", "what was found"),
         Column("value", "object", "the value", nullable=True),
     ),

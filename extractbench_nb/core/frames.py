@@ -109,29 +109,12 @@ class DescribedFrames:
 
     @classmethod
     def spec(cls, frame: str) -> FrameSpec:
-        """Return the declared columns of one frame.
-
-        Parameters
-        ----------
-        frame : str
-            Its name, such as ``fields``.
-
-        Returns
-        -------
-        FrameSpec
-            Name, row grain and columns.
-        """
+        """Return the declared columns of one frame, such as ``fields``."""
         return next(spec for spec in cls._specs if spec.name == frame)
 
     @classmethod
     def columns(cls) -> pd.DataFrame:
-        """Describe every column of every frame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per column: column, dtype, values, nullable, meaning, frame.
-        """
+        """Describe every column of every frame, one row per column."""
         return describe_frames(cls._specs)
 
 

@@ -189,8 +189,6 @@ def _discriminated_branch(node: Node, value: dict[str, Any]) -> int | None:
     branches = node.children.branches
     for name in sorted(value, key=lambda key: key != named):
         allowed = [_allows(branch, value[name], name) for branch in branches]
-        if isinstance(keyword, Mapping) and name == named and True not in allowed:
-            allowed = [_is_called(branch, value[name], keyword) for branch in branches]
         if allowed.count(True) == 1 and None not in allowed:
             return allowed.index(True)
     return None
@@ -214,14 +212,6 @@ def _allows(node: Node, value: Any, name: str | None = None) -> bool | None:
     if not isinstance(listed, list):
         return None
     return canonical_unordered(value) in map(canonical_unordered, listed)
-
-
-def _is_called(branch: Node, value: Any, keyword: Mapping[str, Any]) -> bool:
-    """Whether OpenAPI's ``discriminator`` maps a value to a branch, or it is the branch's name."""
-    mapping = keyword.get("mapping")
-    target = mapping.get(value) if isinstance(mapping, Mapping) and isinstance(value, str) else None
-    names = {branch.ref, branch.ref.rpartition("/")[2]} if branch.ref is not None else set()
-    return (target or value) in names if isinstance(target or value, str) else False
 
 
 def _fits_type(branch: Node, value: Any) -> bool:

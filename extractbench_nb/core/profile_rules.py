@@ -41,23 +41,7 @@ class Profile:
 
     @classmethod
     def named(cls, name: object) -> Profile:
-        """Return a profile by name.
-
-        Parameters
-        ----------
-        name : str or Profile
-            ``strict`` or ``paper``; a profile is returned as it is.
-
-        Returns
-        -------
-        Profile
-            The rules.
-
-        Raises
-        ------
-        InputError, ConfigError
-            There is no such profile, or it is one of an earlier version.
-        """
+        """Return the profile ``strict`` or ``paper``; a profile is returned as it is."""
         if isinstance(name, Profile):
             return name
         if isinstance(name, str) and name in _REMOVED:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+from rapidfuzz.distance import Prefix
 
 from extractbench_nb._version import __version__
 from extractbench_nb.core.causes import find_causes
@@ -36,7 +37,7 @@ from extractbench_nb.core.evaluation_frames import (
     match_rows,
     total_cost,
 )
-from extractbench_nb.core.frames import TEXT, DescribedFrames, FrameSpec, built_once, scores_of
+from extractbench_nb.core.frames import TEXT, DescribedFrames, built_once, scores_of
 from extractbench_nb.core.pairing import declared_share
 from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.records import ArrayRecord, Leaf, in_order
@@ -66,75 +67,55 @@ _SCORES = ("pass_rate", "overall_score", "field_score")
 #: The cause of overall_score is said too if it is this far from pass_rate.
 _FAR = 0.1
 
-
-_PATH, _FIELD, _COUNTED, _OUTCOME, _PASSED, _SCORE, _ACCEPTED = map(
-    FIELD_COLUMNS.names.index,
-    ("path", "field", "counted", "outcome", "passed", "score", "accepted_as"),
-)
-_Row = tuple[Any, ...]
+# --- the lines and tables of the card ------------------------------------------------------------
 
 
-def _rows_of(frame: pd.DataFrame, spec: FrameSpec) -> list[_Row]:
-    """Return the rows of a frame; missing cells are None, as in rows of records."""
-    columns = (frame[name].tolist() for name in spec.names)
-    cells = ([None if cell is pd.NA else cell for cell in column] for column in columns)
-    return list(zip(*cells, strict=True))
-
-
-def _counted_rows(ev: Evaluation) -> list[_Row]:
-    """Return the counted rows of ``fields``: a pickled evaluation has the frame alone."""
-    rows = field_rows(ev.leaves) if ev.records else _rows_of(ev.fields, FIELD_COLUMNS)
-    return [row for row in rows if row[_COUNTED]]
-
-
-def _reason(row: Mapping[str, Any]) -> str:
-    accepted = accepted_text(row["accepted_as"])
-    parts = (row["reason"], accepted, row["reasoning"])
-    return ": ".join(part for part in parts if part)
-
-
-def _caveats(ev: Evaluation) -> list[str]:
-    """Say what limits the scores, and what rules found."""
+def _lines(ev: Evaluation) -> list[str]:
+    """Say why the scores are low, what limits them, and what rules found."""
     s, lines = ev.summary, []
+    if why := find_causes(ev).text:
+        lines.append(f"pass_rate {why}")
+    if s["pass_rate"] - s["overall_score"] > _FAR:
+        lines.append(f"overall_score {find_causes(ev, measure='overall_score').text}")
     if not s["evaluated"]:
         lines.append("no field is scored: the scores say nothing")
     if s["judge_errors"]:
         judged = f"{s['pass_rate_judged']:.3f} of the judged pass" if s["judged"] else "none judged"
         errors = f"{plural(s['judge_errors'], 'field')} without a verdict"
         lines.append(f"{errors}; pass_rate is a lower bound, {judged}")
-    if read := sum(row[_ACCEPTED] is not None for row in _counted_rows(ev)):
+    if read := int(ev.counted_fields["accepted_as"].notna().sum()):
         lines.append(f"{plural(read, 'field')} read as an accepted alternative")
     if s["gold_coverage"] < 1:
         lines.append(f"the schema declares only {s['gold_coverage']:.1%} of gold's values")
     if s["unlabelled"]:
         lines.append(f"{plural(s['unlabelled'], 'gold value')} unlabelled, so not scored")
     lines += _of_profile(ev)
-    if not RULES:
-        return lines
-    rules, parts = ev.rules, []
-    for side, name in (("predicted", "the prediction"), ("gold", "gold")):
-        if broken := int(rules[f"outcome_{side}"].eq("broken").sum()):
-            parts.append(f"{plural(broken, 'rule')} broken by {name}")
-    pairs = zip(rules["outcome_gold"], rules["outcome_predicted"], strict=True)
-    if failed := sum("error" in pair for pair in pairs):
+    rules = ev.rules if RULES else RULE_COLUMNS.build()
+    gold, predicted = rules["outcome_gold"], rules["outcome_predicted"]
+    failed = int((gold.eq("error") | predicted.eq("error").fillna(False)).sum())
+    parts = [
+        f"{plural(n, 'rule')} broken by {side}"
+        for side, outcomes in (("the prediction", predicted), ("gold", gold))
+        if (n := int(outcomes.eq("broken").sum()))
+    ]
+    if failed:
         parts.append(f"{plural(failed, 'rule')} without a verdict")
     return [*lines, ", ".join(parts) + "; .rules has them"] if parts else lines
 
 
 def _of_profile(ev: Evaluation) -> list[str]:
     """Name the spurious items that cost nothing, or the array that outweighs all other fields."""
-    invented: Counter[str] = Counter()
-    arrays = ev.arrays[["field", "counted", "spurious"]]
-    for field, is_counted, spurious in arrays.itertuples(index=False):
-        if is_counted and spurious is not pd.NA:
-            invented[field] += spurious
-    if ev.profile.array_score == "recall" and (total := invented.total()):
-        names = [field for field, n in invented.most_common(_MOST_NAMED) if n]
-        more = ", ..." if len(+invented) > len(names) else ""
+    arrays = ev.arrays[ev.arrays["counted"]].fillna({"spurious": 0})
+    spurious: Counter[str] = Counter()
+    for field, n in zip(arrays["field"], arrays["spurious"], strict=True):
+        spurious[field] += int(n)
+    if ev.profile.array_score == "recall" and (total := spurious.total()):
+        names = [field for field, n in spurious.most_common(_MOST_NAMED) if n]
+        more = ", ..." if len(+spurious) > len(names) else ""
         where = f"{plural(total, 'spurious item')} in {', '.join(names)}{more}"
         return [f"{where}: profile {ev.profile.name} takes nothing off for them"]
-    fields = {row[_PATH]: row[_FIELD] for row in _counted_rows(ev)}
-    rows = Counter(field.partition("[")[0] for field in fields.values())
+    fields = ev.counted_fields.drop_duplicates("path", keep="last")["field"]
+    rows = Counter(field.partition("[")[0] for field in fields)
     for field, n in rows.most_common(1):
         rest = rows.total() - n
         if ev.profile.count_array_leaves and rest and n > _OUTWEIGHS * rest:
@@ -143,56 +124,50 @@ def _of_profile(ev: Evaluation) -> list[str]:
     return []
 
 
-def _whys(ev: Evaluation) -> list[str]:
-    """Say why the headline is low, and why overall_score is another one."""
-    found = find_causes(ev).text
-    lines = [f"pass_rate {found}"] if found else []
-    if ev.summary["pass_rate"] - ev.summary["overall_score"] > _FAR:
-        lines.append(f"overall_score {find_causes(ev, measure='overall_score').text}")
-    return lines
+def _differing_arrays(ev: Evaluation) -> tuple[set[str], list[Node | None]]:
+    """List the arrays with items that do not match, the worst first; not those inside items."""
+    arrays = ev.arrays
+    is_outer = arrays["counted"] | ~arrays["field"].str.contains("[]", regex=False)
+    arrays = arrays[is_outer & (arrays["gold_items"] + arrays["predicted_items"] > 0)]
+    counts = ["gold_items", "predicted_items", "matched", "differing", "missed", "spurious"]
+    sizes = arrays[["gold_items", "predicted_items"]]
+    is_same = sizes.eq(arrays["matched"].fillna(-1), axis=0).all(axis=1)
+    differ = arrays[~is_same].sort_values("f1", kind="stable")
+    rows = [
+        [breakable(one_line(field, 120)), *("n/a" if n is pd.NA else str(n) for n in row)]
+        for field, row in zip(differ["field"], differ[counts].to_numpy(object), strict=True)
+    ][:_MOST_ARRAYS]
+    notes = [more_rows(len(differ) - _MOST_ARRAYS, "arrays")]
+    if same := int(is_same.sum()):
+        notes.insert(0, f"{plural(same, 'array')} matched completely")
+    heads = ("arrays that differ", *(name.replace("_", " ") for name in counts))
+    note = "; ".join(filter(None, notes))
+    more = h("div", note, cls="xb-desc") if note else None
+    return {*differ["field"][:_MOST_ARRAYS]}, [card_table(heads, rows, 6), more]
 
 
 def _worst_fields(ev: Evaluation, listed: Container[str]) -> list[Node | None]:
     """List the counted fields that do not pass, except arrays that are listed themselves."""
-    worst = [row for row in ev.worst() if row["field"] not in listed]
-    rows = []
-    for row in worst:
-        values = _shown_pair(row["gold"], row["predicted"])
-        path = breakable(one_line(row["path"], 120))
-        rows.append(
-            [path, row["outcome"], one_line(_reason(row), 120), *values, _score_text(row["score"])]
-        )
-    passed, evaluated = ev.summary["passed"], ev.summary["evaluated"]
-    failed_arrays = len(ev.worst()) - len(worst)
+    worst = ev.worst()
+    shown = [row for row in worst if row["field"] not in listed]
+    rows = [
+        [
+            breakable(one_line(row["path"], 120)),
+            row["outcome"],
+            one_line(_reason(row), 120),
+            *_shown_pair(row["gold"], row["predicted"]),
+            _score_text(row["score"]),
+        ]
+        for row in shown
+    ]
     heads = ("worst fields", "outcome", "reason", "gold", "predicted", "score")
-    hidden = evaluated - passed - len(worst) - failed_arrays
+    hidden = ev.summary["evaluated"] - ev.summary["passed"] - len(worst)
     return [card_table(heads, rows, 1), more_block(hidden, "fields")]
 
 
-def _differing_arrays(ev: Evaluation) -> tuple[set[str], list[Node | None]]:
-    """List the arrays with items that do not match, the worst first; not those inside items."""
-    records = ev.array_records()
-    found = list(map(array_row, records)) if ev.records else _rows_of(ev.arrays, ARRAY_COLUMNS)
-    arrays = [dict(zip(ARRAY_COLUMNS.names, row, strict=True)) for row in found]
-    arrays = [a for a in arrays if a["counted"] or "[]" not in a["field"]]
-    arrays = [a for a in arrays if a["gold_items"] + a["predicted_items"]]
-    differ = [a for a in arrays if not a["matched"] == a["gold_items"] == a["predicted_items"]]
-    differ.sort(key=lambda array: (array["f1"] is None, array["f1"]))
-    names = ("gold_items", "predicted_items", "matched", "differing", "missed", "spurious")
-    rows = [
-        [
-            breakable(one_line(row["field"], 120)),
-            *("n/a" if row[name] is None else str(row[name]) for name in names),
-        ]
-        for row in differ[:_MOST_ARRAYS]
-    ]
-    notes = [more_rows(len(differ) - _MOST_ARRAYS, "arrays")]
-    if same := len(arrays) - len(differ):
-        notes.insert(0, f"{plural(same, 'array')} matched completely")
-    heads = ("arrays that differ", *(name.replace("_", " ") for name in names))
-    note = "; ".join(filter(None, notes))
-    more = h("div", note, cls="xb-desc") if note else None
-    return {array["field"] for array in differ[:_MOST_ARRAYS]}, [card_table(heads, rows, 6), more]
+def _reason(row: Mapping[str, Any]) -> str:
+    parts = (row["reason"], accepted_text(row["accepted_as"]), row["reasoning"])
+    return ": ".join(part for part in parts if part)
 
 
 def _score_text(score: float | None) -> str:
@@ -204,8 +179,7 @@ def _shown_pair(gold: Any, predicted: Any) -> list[str]:
     quoted = None not in (gold, predicted) and json_type(gold) != json_type(predicted)
     shown = [_shown(gold, quoted), _shown(predicted, quoted)]
     if isinstance(gold, str) and isinstance(predicted, str) and shown[0] == shown[1]:
-        pairs = enumerate(zip(gold, predicted, strict=False))
-        start = next((n for n, (a, b) in pairs if a != b), min(len(gold), len(predicted))) - _BEFORE
+        start = Prefix.similarity(gold, predicted) - _BEFORE
         if start > 0:
             shown = [f"…{one_line(text[start:], _LONGEST_VALUE - 1)}" for text in (gold, predicted)]
     return shown
@@ -220,6 +194,9 @@ def _shown(value: Any, quoted: bool) -> str:
         return one_line(canonical(value) if quoted else json_text(value), _LONGEST_VALUE)
     except RecursionError:
         return "… nested too deep"
+
+
+# --- the result -----------------------------------------------------------------------------------
 
 
 class Inputs(NamedTuple):
@@ -364,13 +341,7 @@ class Evaluation(DescribedFrames):
         return scores_of(pd.DataFrame(labels | cells), SUMMARY.measures)
 
     def frame_rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Return the rows of fields, arrays, matches, judge_calls and summary, for other frames.
-
-        Returns
-        -------
-        dict of str to list of tuple
-            Cells in the order of the columns; ``summary`` has one row.
-        """
+        """Return the rows of fields, arrays, matches, judge_calls and summary, for other frames."""
         arrays = self.array_records()
         calls = list(call_rows(self.records))
         return {
@@ -381,44 +352,28 @@ class Evaluation(DescribedFrames):
             "summary": [self._summary_row(calls)],
         }
 
-    def outcome_counts(self) -> dict[str, int]:
-        """Count the counted rows of ``fields`` by outcome.
+    @cached_property
+    def counted_fields(self) -> pd.DataFrame:
+        """The rows of ``fields`` that enter the scores."""
+        fields = self.fields
+        return fields[fields["counted"]]
 
-        Returns
-        -------
-        dict of str to int
-            The most frequent outcome first.
-        """
-        return dict(Counter(row[_OUTCOME] for row in _counted_rows(self)).most_common())
+    def outcome_counts(self) -> dict[str, int]:
+        """Count the counted rows of ``fields`` by outcome, the most frequent outcome first."""
+        return dict(Counter(self.counted_fields["outcome"]).most_common())
 
     def worst(self, n: int = 8) -> list[dict[str, Any]]:
-        """Return the counted rows of ``fields`` that did not pass.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of rows at most.
-
-        Returns
-        -------
-        list of dict
-            Cells by column; those without a score first, then the lowest score.
-        """
-        bad = [row for row in _counted_rows(self) if not row[_PASSED]]
-        bad.sort(key=lambda row: (row[_SCORE] is not None, row[_SCORE]))
-        return [dict(zip(FIELD_COLUMNS.names, row, strict=True)) for row in bad[:n]]
+        """Return up to `n` counted rows of ``fields`` that fail, those without a score first."""
+        fields = self.counted_fields
+        failed = fields[~fields["passed"].fillna(False).to_numpy(dtype=bool)]
+        ranked = failed.sort_values("score", kind="stable", na_position="first")[:n].astype(object)
+        return ranked.where(ranked.notna(), None).to_dict("records")  # type: ignore[return-value]
 
     def scores_text(self) -> str:
-        """Write scores, counts by outcome, and caveats of the scores.
-
-        Returns
-        -------
-        str
-            Several lines.
-        """
+        """Write scores, counts by outcome, and caveats of the scores in several lines."""
         head = " · ".join(f"{name} {score}" for name, score in self._scores().items())
         title = f"Evaluation ({self.meta['profile']}): {head}"
-        return "\n  ".join([title, self._counts_text(), *_whys(self), *_caveats(self)])
+        return "\n  ".join([title, self._counts_text(), *_lines(self)])
 
     def _scores(self) -> dict[str, str]:
         """Write the scores, the headline first, with what a null prediction reaches."""
@@ -433,23 +388,7 @@ class Evaluation(DescribedFrames):
         return f"{passes}: {counts}" if counts else passes
 
     def array_path(self, path: str | None = None) -> str:
-        """Return the instance path of an array.
-
-        Parameters
-        ----------
-        path : str, optional
-            Its path or its field; not needed if there is one array only.
-
-        Returns
-        -------
-        str
-            The path, as in ``arrays``.
-
-        Raises
-        ------
-        InputError
-            There is no such array, or there are several.
-        """
+        """Return the instance path of an array, given by its path or field, or of the only one."""
         return chosen_array(self.arrays, path)
 
     @property
@@ -469,18 +408,7 @@ class Evaluation(DescribedFrames):
         }
 
     def labelled(self, **labels: str) -> Evaluation:
-        """Return the same result with labels in `meta`.
-
-        Parameters
-        ----------
-        **labels : str
-            Such as ``run`` and ``document``, which the view of the result names.
-
-        Returns
-        -------
-        Evaluation
-            A copy that shares the frames.
-        """
+        """Return the same result with labels in `meta`, such as ``run`` and ``document``."""
         same = object.__new__(type(self))
         same.__dict__.update(self.__dict__, _meta={**self._meta, **labels})
         return same
@@ -496,13 +424,7 @@ class Evaluation(DescribedFrames):
         return tuple(in_order(self.records))
 
     def array_records(self) -> list[ArrayRecord]:
-        """Return the records of the arrays that have rows.
-
-        Returns
-        -------
-        list of ArrayRecord
-            In document order, outer before inner; empty after pickling.
-        """
+        """Return the records of ``arrays``, outer before inner; none after pickling."""
         records = in_order(self.records, one_sided=False)
         return [record for record in records if isinstance(record, ArrayRecord)]
 
@@ -531,11 +453,9 @@ class Evaluation(DescribedFrames):
     def to_parquet(self, folder: str | Path) -> Path:
         """Write the frames: fields, arrays, matches, judge_calls, summary and warnings.parquet.
 
-        If rules apply to the schema, their outcomes are written to rules.parquet.
-
-        Columns that hold values of documents, of which each row may have another type, become
-        JSON text, so that ``pandas.read_parquet`` and other tools read every file
-        (``frame.to_parquet`` of pandas refuses such columns).
+        If rules apply to the schema, their outcomes are written to rules.parquet. Columns that hold
+        values of documents, of which each row may have another type, become JSON text, so that
+        ``pandas.read_parquet`` and other tools read every file.
 
         Parameters
         ----------
@@ -567,7 +487,7 @@ class Evaluation(DescribedFrames):
         written: Path = registered(writer)(self, Path(folder))
         return written
 
-    def _summary_row(self, calls: Sequence[_Row]) -> tuple[float, ...]:
+    def _summary_row(self, calls: Sequence[tuple[Any, ...]]) -> tuple[float, ...]:
         counted = [leaf for leaf in self.leaves if leaf.counted]
         values = summarise(counted, by_field=self.profile.count_array_leaves) | {
             "null_pass_rate": self._null_pass_rate(),
@@ -588,26 +508,16 @@ class Evaluation(DescribedFrames):
 
     def _repr_html_(self) -> str:
         """Write a card: the headline with its cause, other scores, arrays and the worst fields."""
-        scores = self._scores()
+        scores, floor = self._scores(), self.summary["null_pass_rate"]
         others = " · ".join(f"{name.replace('_', ' ')} {scores[name]}" for name in _SCORES[1:])
-        floor = self.summary["null_pass_rate"]
         null = f" · a null prediction reaches {floor:.3f}" if floor else ""
-        headline = h(
-            "div",
-            h("b", f"{self.summary['pass_rate']:.3f}", cls="xb-score"),
-            f" pass rate · {self._counts_text()}",
-            cls="xb-headline",
-        )
-        names = [self.meta.get(name) for name in ("run", "document")]
-        title = " · ".join(
-            [f"Evaluation, profile {self.meta['profile']}", *map(str, filter(None, names))]
-        )
-        lines = [*_whys(self), *_caveats(self)]
+        rate = h("b", f"{self.summary['pass_rate']:.3f}", cls="xb-score")
+        names = [str(name) for name in map(self.meta.get, ("run", "document")) if name]
         listed, arrays = _differing_arrays(self)
         return card_html(
-            title,
-            headline,
-            *(h("div", coded(trimmed(line, 400))) for line in lines),
+            " · ".join([f"Evaluation, profile {self.meta['profile']}", *names]),
+            h("div", rate, f" pass rate · {self._counts_text()}", cls="xb-headline"),
+            *(h("div", coded(trimmed(line, 400))) for line in _lines(self)),
             element("div", others + null, "xb-desc"),
             *_worst_fields(self, listed),
             *arrays,

@@ -43,7 +43,6 @@ from extractbench_nb.errors import ConfigError, UnavailableError
 ALIGNED = "aligned"
 
 _ALIGNABLE = (list, tuple, dict)
-_MEMO = 200_000
 #: Scores of the offline judge from here on mean the same text; lower ones are text similarity.
 _SAME = 0.7
 _CONTAINERS = {"object", "array"}
@@ -251,10 +250,8 @@ class Scorer:
         #: Whether the judge takes a whole `Question`, which is then awaited.
         self._asks = callable(getattr(judge, "ask", None))
         self.ignored_params: dict[str, str] = {}
-        self._rules: dict[Node, _Rules] = {}
-        self._shared: dict[tuple[Any, ...], _Rules] = {}
+        self._rules: dict[tuple[int, bool], _Rules] = {}
         self._resolved: dict[tuple[int, Resolution], tuple[Scored, ...]] = {}
-        self._texts: dict[tuple[int, int, str, str], Verdicts] = {}
         self._kept: dict[int, Any] = {}  # what is known by its id, which stays unique
 
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
@@ -262,7 +259,7 @@ class Scorer:
         kind, other = type(gold), type(predicted)
         if (kind is other and kind in SCALARS) or (kind in _NUMBERS and other in _NUMBERS):
             # scalars of one type are compared, whatever type the schema names
-            rules = self._rules.get(node) or self._rules_of(node, gold)
+            rules = self._rules_of(node, gold)
             is_equal = gold == predicted
             verdicts = rules.equal.get(kind) if is_equal else None
             return verdicts or self._score_scalars(node, gold, predicted, rules, is_equal)
@@ -327,22 +324,13 @@ class Scorer:
     def _score_scalars(
         self, node: Node, gold: Any, predicted: Any, rules: _Rules, is_equal: bool
     ) -> Verdicts:
-        kind, key = type(gold), None
-        if kind is str and node.kind != "array":
-            # an alignment scores the same pair many times
-            key = (id(node.keywords), id(node.config), gold, predicted)
-            verdicts = self._texts.get(key)
-            if verdicts is not None:
-                return verdicts
-            if "enum" in node.keywords and _are_other_members(node, gold, predicted):
-                return self._equality(node, gold, predicted, "value_mismatch")
+        kind = type(gold)
+        if "enum" in node.keywords and _are_other_members(node, gold, predicted):
+            return self._equality(node, gold, predicted, "value_mismatch")
         verdicts = tuple([metric(node, gold, predicted) for metric in rules.metrics])
         if is_equal and kind not in rules.equal:
             always = all(kind in metric.reflexive for metric in rules.metrics)
             rules.equal[kind] = verdicts if always else ()
-        if key is not None and len(self._texts) < _MEMO and Pending not in map(type, verdicts):
-            self._kept[id(node)] = node
-            self._texts[key] = verdicts
         return verdicts
 
     def _score_present(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
@@ -375,25 +363,14 @@ class Scorer:
         return self.resolved(node, gold, Resolution(float(same), same, outcome, reason))
 
     def _rules_of(self, node: Node, gold: Any) -> _Rules:
-        """Bind the metrics of a node to their params, once for all that declare them alike.
-
-        The param ``model`` gives a warning for each config, which nodes of a ``$ref`` share.
-        """
-        rules = self._rules.get(node)
-        if rules is not None:
-            return rules
+        """Bind the metrics of a config to their params, once for all nodes that share it."""
         config = _config(node, gold)
-        key: tuple[Any, ...] = (node.kind == "array",)
-        for spec in config.metrics:
-            own = id(config) if "model" in spec.params else None
-            key += (spec.metric_id, id(spec.params) if spec.params else None, spec.weight, own)
-        rules = self._shared.get(key)
+        key = id(config), node.kind == "array"
+        rules = self._rules.get(key)
         if rules is None:
             self._kept[id(config)] = config
             metrics = tuple(self._bind(spec, node) for spec in config.metrics)
-            rules = self._shared[key] = _Rules(metrics, {})
-        if node.config is not None:
-            self._rules[node] = rules
+            rules = self._rules[key] = _Rules(metrics, {})
         return rules
 
     def _bind(self, spec: MetricSpec, node: Node) -> Bound:
@@ -523,10 +500,12 @@ def _config(node: Node, gold: Any) -> NodeConfig:
     return default_config("integer" if type(gold) is int else kind) or _NO_METRIC
 
 
-def _are_other_members(node: Node, gold: str, predicted: str) -> bool:
+def _are_other_members(node: Node, gold: Any, predicted: Any) -> bool:
     """Say whether a judge would compare two members of an enum: the schema tells them apart."""
-    members = node.keywords.get("enum")
-    if members is None or gold == predicted or gold not in members or predicted not in members:
+    members = node.keywords["enum"]
+    if type(gold) is not str or node.kind == "array" or not isinstance(members, list):
+        return False
+    if gold == predicted or not (gold in members and predicted in members):
         return False
     specs = _config(node, gold).metrics
     has_prompt = any(spec.params.get("prompt_template") is not None for spec in specs)

@@ -9,8 +9,7 @@ fields to pairs of items, from pairs to arrays.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import index
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -294,43 +293,21 @@ def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align |
         return by_model
 
     match: Any = alignment
+    call = getattr(match, "__call__", None)  # noqa: B004 - an object may have an async one
 
     def matched(node: Node, gold: list[Any], predicted: list[Any]) -> Any:
-        with _naming(node):
-            return match(list(gold), list(predicted), node.children.items or node)
-
-    call = getattr(match, "__call__", None)  # noqa: B004 - an object may have an async one
-    if not (inspect.iscoroutinefunction(match) or inspect.iscoroutinefunction(call)):
-        return lambda node, *sides: _checked_pairs(matched(node, *sides), node, *sides)
+        return match(list(gold), list(predicted), node.children.items or node)
 
     async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
-        with _naming(node):
-            pairs = await matched(node, gold, predicted)
-        return _checked_pairs(pairs, node, gold, predicted), ()
+        return _checked_pairs(await matched(node, gold, predicted), node, gold, predicted), ()
 
-    return awaited
-
-
-@contextmanager
-def _naming(node: Node) -> Iterator[None]:
-    """Say in an error of a user's matcher which array it was given."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"in the alignment function, for the array {node.field!r}")
-        raise
+    if inspect.iscoroutinefunction(match) or inspect.iscoroutinefunction(call):
+        return awaited
+    return lambda node, *sides: _checked_pairs(matched(node, *sides), node, *sides)
 
 
-def _checked_pairs(
-    result: Any, node: Node, gold: list[Any], predicted: list[Any]
-) -> list[tuple[int, int]]:
+def _checked_pairs(result: Any, node: Node, gold: list[Any], predicted: list[Any]) -> Pairs:
     """Check what a user's matcher returned."""
-    if inspect.isawaitable(result):
-        if inspect.iscoroutine(result):
-            result.close()
-        raise InputError(
-            f"alignment of {node.field!r} returned an awaitable; define it with async def"
-        )
     try:
         pairs = [(index(i), index(j)) for i, j in result]
     except (TypeError, ValueError):
@@ -339,8 +316,7 @@ def _checked_pairs(
         ) from None
     for side, count, name in ((0, len(gold), "gold"), (1, len(predicted), "predicted")):
         indices = [pair[side] for pair in pairs]
-        bad = [i for i in indices if not 0 <= i < count]
-        if bad or len(set(indices)) < len(indices):
+        if len(set(indices)) < len(indices) or not {*range(count)}.issuperset(indices):
             raise InputError(
                 f"alignment of {node.field!r} returned {name} indices {indices!r}; "
                 f"expected each at most once, from 0 to {count - 1}"

@@ -241,18 +241,6 @@ def test_values_that_mean_the_same_in_the_schema(
     assert ev.matches["status"].eq("matched").all() == (outcome == "correct")
 
 
-def test_classes_alone_keep_the_default_metric() -> None:
-    config = {"accepted": [[10, 20]], "aggregation_weight": 2}
-    ev = xb.evaluate(obj(a={"type": "integer", "evaluation_config": config}), {"a": 10}, {"a": 20})
-    row = ev.fields.iloc[0]
-    assert row[["metric", "outcome", "accepted_as", "weight"]].tolist() == [
-        "integer_exact",
-        "correct",
-        "20",
-        2.0,
-    ]
-
-
 @pytest.mark.parametrize(
     "kind, classes, message",
     [
@@ -277,8 +265,6 @@ ERRORS = {
         [{"path": "$.contry", "value": "x"}],
         r"row 0 .*'\$.contry'.*did you mean '\$.country'",
     ),
-    "index": ([{"path": "$.tags[2]", "value": "x"}], r"\$\.tags has the items 0 to 1"),
-    "below a value": ([{"path": "$.country.x", "value": 1}], r"\$\.country is 'USA'"),
     "not a path": ([{"path": "country", "value": "x"}], r"expected a path as in fields"),
     "odd step": ([{"path": "$.tags[x]", "value": "x"}], r"expected a path as in fields"),
     "type": ([{"path": "$.total", "value": "3"}], r"value is '3', a string; expected number"),
@@ -295,22 +281,14 @@ ERRORS = {
     "the document": ([{"path": "$", "value": {}}], "gold has an object there; expected the path"),
     "set_f1": ([{"path": "$.words[0]", "value": "c"}], "compares the array as a whole"),
     "no path": ([{"value": 3}], "row 0 is .*; expected an object with path and value"),
-    "not JSON": ([{"path": "$.total", "value": object()}], "value is a object; expected a JSON"),
+    "not JSON": ([{"path": "$.total", "value": object()}], "value is <object.*; expected a JSON"),
     "a number": (5, "accepted is a int; expected a frame or a list"),
     "documents": (
         [{"document": d, "path": "$.total", "value": 1} for d in "ab"],
-        r"rows for 2 documents \('a', 'b'\)",
-    ),
-    "misspelt key of an item": (
-        [{"path": "$.lines[1]", "value": {"what": "ink", "amuont": 2}}],
-        r"key 'amuont', .*; did you mean 'amount'",
+        "rows for 2 documents; select those",
     ),
     "NaN": (pd.DataFrame({"path": ["$.total"], "value": [float("nan")]}), "value is nan; expected"),
-    "NA": (
-        [{"path": "$.total", "value": pd.NA}],
-        "value is <NA>; .*None, in a column of dtype obj",
-    ),
-    "columns": (pd.DataFrame({"path": ["$.a"]}), "has no column 'value'; found path"),
+    "columns": (pd.DataFrame({"path": ["$.a"]}), "has no column 'value'; it has path"),
 }
 
 
@@ -321,25 +299,6 @@ def test_one_clear_error(name: str) -> None:
         xb.evaluate(SCHEMA, GOLD, GOLD, accepted=accepted)
 
 
-@pytest.mark.parametrize(
-    "more, gold",
-    [
-        ({"additionalProperties": True}, {}),
-        ({"additionalProperties": {"type": "string"}}, {}),
-        ({"patternProperties": {"^t": {"type": "string"}}}, {}),
-        ({}, {"town": "A"}),  # an alternative may be a changed copy of gold
-    ],
-)
-def test_other_keys_are_taken_if_the_schema_or_gold_has_them(more: Any, gold: Any) -> None:
-    schema = obj(lines=arr({**obj(name=EXACT), **more}))
-    value = {"name": "B", "town": "C"}
-    accepted = [{"path": "$.lines[0]", "value": value}]
-    ev = xb.evaluate(
-        schema, {"lines": [{"name": "A", **gold}]}, {"lines": [value]}, accepted=accepted
-    )
-    assert ev.summary["pass_rate"] == 1.0
-
-
 def test_undeclared_places_are_refused() -> None:
     with pytest.raises(xb.InputError, match="the schema does not declare this path"):
         xb.evaluate(obj(a=EXACT), {"b": 1}, {}, accepted=[{"path": "$.b", "value": 2}])
@@ -348,17 +307,12 @@ def test_undeclared_places_are_refused() -> None:
 @pytest.mark.parametrize(
     "name, text, message",
     [
-        ("a.json", "{}", "holds JSON of type object; expected a list"),
+        ("a.json", "{}", "is a dict; expected a frame or a list"),
         ("a.json", "[", "is not JSON"),
         ("a.txt", "", "expected a file named .csv or .json"),
-        ("a.csv", "path\n$.a", "has no column 'value'; found path"),
-        (
-            "a.csv",
-            "path,value\n$.a,USA",
-            "line 2: value is 'USA'; expected JSON text, such as \"USA\"",
-        ),
-        ("a.csv", "path,value\n$.a,", "line 2: value is ''; expected JSON text, such as null"),
-        ("a.csv", "path,value\n$.a,1,2", "line 2: has more cells"),
+        ("a.csv", "path,value\n$.a,USA", "row 0: value is 'USA'; expected JSON text"),
+        ("a.csv", "path,value\n$.a,", "row 0: value is ''; expected JSON text, null"),
+        ("a.csv", "path,value\n$.a,1,2", "row 0 has more cells"),
         ("none.csv", None, "none.csv"),
     ],
 )
@@ -393,12 +347,6 @@ def test_frames_records_and_files_are_the_same(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ev.fields, first.fields)
     awaited = asyncio.run(xb.evaluate_async(SCHEMA, GOLD, predicted, accepted=rows))
     pd.testing.assert_frame_equal(awaited.fields, first.fields)
-
-
-def test_what_equals_gold_or_is_there_twice_is_ignored() -> None:
-    rows = [{"path": "$.country", "value": value} for value in ("USA", "UK", "UK")]
-    ev = xb.evaluate(SCHEMA, GOLD, changed(country="UK"), accepted=rows)
-    assert ev.fields.set_index("path").accepted_as["$.country"] == '"UK"'
 
 
 # --- a judge that is a model --------------------------------------------------------------------

@@ -60,11 +60,6 @@ def test_text_never_matches_an_array(gold: Any, predicted: Any) -> None:
     assert (row["outcome"], row["reason"]) == ("incorrect", "branch_mismatch")
 
 
-def test_items_are_not_required_keys() -> None:
-    ev = xb.evaluate(obj(t=array(EXACT)), {"t": ["x", "y"]}, {"t": ["x"]}, profile="strict")
-    assert ev.fields.set_index("path").loc["$.t[1]", "reason"] == "predicted_missing"
-
-
 def test_strict_knows_broken_arrays() -> None:
     schema = obj(a=array(obj(q=STRING)), o=obj(b=array(obj(q=STRING))))
     gold = {"a": [{"q": "x"}], "o": {"b": [{"q": "y"}]}}
@@ -144,8 +139,8 @@ class Row:
 
 #: Python objects that stand for a document, with a part of what is said about them.
 RECORDS = [
-    (Row(), "a Row; .*; pass dataclasses.asdict of it"),
-    (Model, "a ModelMetaclass; .*; pass an instance"),
+    (Row(), "a Row; .*dataclasses.asdict"),
+    (Model, "a ModelMetaclass; .*model_dump"),
 ]
 
 
@@ -163,27 +158,18 @@ def test_dataclasses_and_classes_are_refused(value: Any, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value, note",
-    [
-        (date(2024, 5, 6), "a date is not a JSON value; pass the Pydantic model that holds it"),
-        (Decimal("1.5"), "a Decimal is not a JSON value; pass the Pydantic model that holds it"),
-        (b"1.5", "a bytes is not a JSON value; decode it"),
-        ({1}, "a set is not a JSON value; pass the Pydantic model that holds it"),
-        (object(), ""),
-    ],
+    "value",
+    [date(2024, 5, 6), Decimal("1.5"), b"1.5", {1}, object()],
     ids=lambda v: type(v).__name__,
 )
-def test_other_values_of_python_are_of_a_type_that_no_schema_has(value: Any, note: str) -> None:
+def test_other_values_of_python_are_of_a_type_that_no_schema_has(value: Any) -> None:
     ev = xb.evaluate(obj(x=NUMBER), {"x": 1.5}, {"x": value})
     assert ev.fields["outcome"].tolist() == ["structural"]
     assert ev.warnings[["side", "path", "kind"]].to_numpy().tolist() == [
-        ["predicted", "$.x", kind] for kind in ["type", *["not_json"] * bool(note)]
+        ["predicted", "$.x", kind] for kind in ("type", "not_json")
     ]
-    assert ev.warnings["message"].iloc[-1].startswith(note)
-    with pytest.raises(xb.InputError, match=r"gold at \$\.x is a ") as caught:
+    with pytest.raises(xb.InputError, match=r"gold at \$\.x is a .*model_dump\(mode='json'\)"):
         xb.evaluate(obj(x=NUMBER), {"x": value}, {})
-    dumped = type(value) is not object
-    assert ("pass the Pydantic model that holds it" in str(caught.value)) == dumped
 
 
 @pytest.mark.parametrize(
@@ -226,55 +212,6 @@ ODD = {
     },
 }
 ITEM = obj(a=STRING, b={"type": "integer"})
-MAPS = {"type": "object", "additionalProperties": array(ITEM)}
-ODD_PLACES = {
-    "item": (array({"type": "integer"}), [1, 2], lambda v: [v]),
-    "item twice": (array(STRING), ["a", "b"], lambda v: [v, v, "a"]),
-    "item of a set": ({**array(STRING), "evaluation_config": "set_f1"}, ["a"], lambda v: [v, v]),
-    "unique item": ({**array(STRING), "uniqueItems": True}, ["a"], lambda v: [v, v]),
-    "field of an item": (array(ITEM), [{"a": "x"}], lambda v: [{"a": v, "b": v}, v]),
-    "fields of many items": (array(ITEM), [{"a": "x"}] * 9, lambda v: [{"a": v}] * 9),
-    "item of an item": (array(array(NUMBER)), [[7]], lambda v: [v, [v]]),
-    "item of a union": (
-        array({"anyOf": [ITEM, NUMBER]}), [{"a": "x"}, 1], lambda v: [v, {"a": v}]
-    ),
-    "place of a tuple": ({"prefixItems": [NUMBER, ITEM]}, [1, {"a": "x"}], lambda v: [v, {"a": v}]),
-    "entry of a map": (
-        {"additionalProperties": ITEM}, {"k": {"a": "x"}}, lambda v: {"k": v, "j": v}
-    ),
-    "item of a map": (
-        {"anyOf": [MAPS, array(ITEM)], "evaluation_config": "array_llm"},
-        {"k": [{"a": "x"}]},
-        lambda v: {"k": [v, {"a": v}], "j": v},
-    ),
-    "listed value": (array({"enum": [1, "a"]}), [1], lambda v: [v]),
-    "discriminator": (
-        obj(p={"anyOf": [obj(k={"const": "a"}, v=NUMBER), obj(k={"const": "b"}, w=NUMBER)]}),
-        {"p": {"k": "a", "v": 1}},
-        lambda v: {"p": {"k": v, "v": v}},
-    ),
-    "key of a map": ({"additionalProperties": NUMBER}, {"k": 1}, lambda v: {"k": 2, KeyOf(v): 1}),
-}  # fmt: skip
-
-
-class KeyOf:
-    """A key that is written as a value."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __str__(self) -> str:
-        return str(self.value)
-
-
-@pytest.mark.parametrize("profile", ["paper", "strict"])
-@pytest.mark.parametrize("place", ODD_PLACES)
-def test_values_of_python_are_wrong_wherever_they_stand(place: str, profile: str) -> None:
-    schema, gold, make = ODD_PLACES[place]
-    for value in ODD.values():
-        ev = xb.evaluate(schema, gold, make(value), profile=profile)
-        assert ev.summary["pass_rate"] < 1
-        assert profile != "paper" or repr(ev) + ev._repr_html_()
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -332,12 +269,6 @@ def test_maps_of_arrays_inside_items_are_aligned() -> None:
     renamed = {"name": "same", "skills": {"Speech": ["Dutch"], "Code": ["SQL", "C"]}}
     ev = xb.evaluate(schema, {"people": [ours, others]}, {"people": [others, renamed]})
     assert ev.arrays.set_index("path").loc["$.people", "matched"] == 2
-
-
-def test_keys_of_a_null_map_are_null() -> None:
-    schema = obj(m={"type": ["object", "null"], "additionalProperties": EXACT})
-    row = xb.evaluate(schema, {"m": None}, {"m": {"k": "v"}}).fields.iloc[0]
-    assert (row["gold_state"], row["outcome"]) == ("null", "hallucination")
 
 
 def test_the_schema_of_a_response_format_is_unwrapped() -> None:
@@ -513,34 +444,6 @@ HOSTILE = [
 def few_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit of values that is reached in no time."""
     monkeypatch.setattr("extractbench_nb.core.values.json_values.MAX_VALUES", 10_000)
-
-
-@pytest.mark.parametrize("profile", ["paper", "strict"])
-@pytest.mark.parametrize("predicted, score", HOSTILE)
-def test_python_values_of_any_class_are_read(
-    predicted: Any, score: float, profile: str, tmp_path: Path, few_values: None
-) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    ev = xb.evaluate(schema, {"a": "x"}, predicted, profile=profile)
-    assert ev.fields.iloc[0]["score"] == score
-    assert repr(ev) + ev._repr_html_()
-    assert ev.save(tmp_path / "report").is_dir()
-    assert ev.to_parquet(tmp_path / "frames").is_dir()
-    assert len(ev.warnings) + len(pickle.dumps(ev))
-
-
-@pytest.mark.parametrize(
-    "gold, problem",
-    [
-        (CIRCLE, "gold is circular: an object or array contains itself"),
-        ({"a": SHARED}, "gold has more than 10,000 values"),
-        ({"a": Raising()}, r"gold at \$\.a is a Raising; expected a JSON value"),
-    ],
-    ids=["circle", "one list many times", "an object that raises"],
-)
-def test_gold_that_is_no_json_is_an_input_error(gold: Any, problem: str, few_values: None) -> None:
-    with pytest.raises(xb.InputError, match=problem):
-        xb.evaluate({"type": "object"}, gold, {})
 
 
 @pytest.mark.parametrize("patterns", [{}, {"patternProperties": {"^x": {"type": "string"}}}])

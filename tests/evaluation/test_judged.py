@@ -192,11 +192,6 @@ def test_a_judge_of_the_users_own(score: float, passed: bool) -> None:
     assert ev.meta["judge"] == "mine"
 
 
-class JudgeWithCalls(Judge):
-    async def ask(self, question: Any) -> Verdict:
-        return self.compare("", "")._replace(calls=(xb.judges.JudgeCall("one", score=self.score),))
-
-
 MEMBERS = ["A*", "A", "UTC+1", "UTC-1", "kb", "kB", "Low", "LOW"]
 
 
@@ -224,15 +219,6 @@ def test_what_is_no_member_of_an_enum_is_judged(gold: str, predicted: str, profi
     field = {"type": "string", **using("string_semantic"), "enum": MEMBERS}
     ev = xb.evaluate(obj(a=field), {"a": gold}, {"a": predicted}, profile=profile)
     assert ev.summary.pass_rate == 1.0
-
-
-def test_what_a_call_does_not_say_is_zero_or_unknown() -> None:
-    judge = JudgeWithCalls(0.9)
-    ev = xb.evaluate(obj(a={"type": "string"}), {"a": "x"}, {"a": "y"}, judge=judge)
-    [call] = ev.judge_calls.to_dict("records")
-    assert (call["model"], call["score"], call["cached"]) == ("one", 0.9, False)
-    assert (call["attempts"], call["latency_seconds"]) == (0, 0.0)
-    assert pd.isna([call["prompt_tokens"], call["completion_tokens"], call["cost_usd"]]).all()
 
 
 ARRAY = {"type": "array", "items": {"type": "object"}, "evaluation_config": "string_llm"}
@@ -278,22 +264,6 @@ def test_the_offline_judge_ignores_model_with_one_warning() -> None:
     assert len(found) == 1
     assert "2 nodes" in found.iloc[0]["message"]
     assert ev.summary["llm_calls"] == 0
-
-
-def test_sync_metric_with_threshold() -> None:
-    @xb.metric("length", applies_to="string")
-    def length(gold: str, predicted: str, *, threshold: float = 0.9) -> float:
-        """Compare lengths."""
-        return min(len(gold), len(predicted)) / max(len(gold), len(predicted))
-
-    values = ({"a": "aaaa"}, {"a": "bbb"})
-    assert xb.evaluate(obj(a=using("length")), *values).fields.loc[0, "passed"] == False  # noqa: E712
-    ev = xb.evaluate(obj(a=using("length", threshold=0.7)), *values)
-    assert ev.fields[["metric", "score", "passed"]].to_numpy().tolist() == [["length", 0.75, True]]
-    row = xb.metrics().set_index("metric").loc["length"]
-    assert row[["applies_to", "pass_rule", "source", "summary"]].tolist() == [
-        "string", "score >= threshold", "user", "Compare lengths.",
-    ]  # fmt: skip
 
 
 RETURNS = [
@@ -398,12 +368,6 @@ def test_a_verdict_that_is_awaited_counts_by_its_weight_when_items_are_paired() 
         assert pairs["predicted_index"][pairs["gold_index"] == 0].tolist() == [partner]
 
 
-def test_evaluate_async_without_anything_to_wait_for() -> None:
-    ev = asyncio.run(xb.evaluate_async(obj(a=STRING), {"a": "1"}, {"a": "1"}, profile="strict"))
-    assert ev.summary["passed"] == 1
-    assert ev.meta["profile"] == "strict"
-
-
 LIST = obj(a={"type": "array", "items": STRING})
 BOTH = ({"a": ["x", "y"]}, {"a": ["x", "y"]})
 
@@ -460,13 +424,6 @@ async def failing(gold: Any, predicted: Any, node: Any) -> Any:
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("matcher, error", [(two, TypeError), (failing, ZeroDivisionError)])
-def test_an_error_of_a_matcher_names_the_array(matcher: Any, error: type[Exception]) -> None:
-    with pytest.raises(error) as caught:
-        xb.evaluate(LIST, *BOTH, alignment=matcher)
-    assert caught.value.__notes__ == ["in the alignment function, for the array 'a'"]
-
-
 OPTIONS = [
     pytest.param(
         {"alignment": "optimum"}, "alignment is 'optimum'; expected 'optimal'", id="align"
@@ -490,12 +447,6 @@ OPTIONS = [
 def test_unknown_option(options: Any, message: str) -> None:
     with pytest.raises(xb.InputError, match=message):
         xb.evaluate(LIST, *BOTH, **options)
-
-
-def test_set_metric_on_a_scalar_takes_it_for_one_item() -> None:
-    node = {**using("set_f1"), "type": ["string", "array"]}
-    ev = xb.evaluate(obj(a=node), {"a": "x"}, {"a": "x"})
-    assert ev.fields["outcome"].tolist() == ["correct"]
 
 
 class Later:

@@ -340,14 +340,6 @@ def test_only_wrong_values_have_a_kind(gold: Any, predicted: Any) -> None:
     assert wrong[rows["kind"].notna()].all()
 
 
-def test_frames_that_lack_run_and_document_are_of_one_document() -> None:
-    frame = pd.DataFrame(
-        {"path": ["$.a"], "outcome": ["incorrect"], "gold": [1.5], "predicted": [15]}
-    )
-    assert mismatch_kinds(frame) == ["power_of_ten"]
-    assert mismatch_kinds(frame.head(0)) == []
-
-
 def test_gold_elsewhere_is_found_by_path() -> None:
     """A value of the field itself, in two rows of it, is no sibling; names may hold anything."""
     box = "$.a['it\\'s [0].b']"
@@ -383,16 +375,3 @@ def test_the_page_has_the_tables_that_the_script_computes() -> None:
 )
 def test_the_table_of_real_mismatches_is_checked_with_the_data() -> None:
     assert "real" in measure_mismatches.tables()
-
-
-@given(
-    *[st.lists(st.sampled_from(["aa", "ab", "ba", "of", "Aa.", "12", "1.2", "dr"]), max_size=6)]
-    * 2,
-    st.sampled_from([" ", "-", ", "]),
-)
-@settings(max_examples=300)
-def test_texts_of_the_same_few_words_have_a_kind(
-    gold: list[str], predicted: list[str], between: str
-) -> None:
-    texts = between.join(gold), between.join(predicted)
-    assert mismatch_kind(*texts) in KIND_NAMES

@@ -37,20 +37,6 @@ def fails(error: BaseException) -> Any:
     return function
 
 
-class UnprintableError(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError
-
-
-class Shy:
-    def __repr__(self) -> str:
-        raise RuntimeError
-
-
-async def waits() -> None:
-    """A coroutine that nobody awaits."""
-
-
 def recurses(doc: Any) -> Any:
     return recurses(doc)
 
@@ -61,19 +47,16 @@ def endless(doc: Any) -> Any:
 
 
 def stops(doc: Any) -> Any:
-    for i, line in enumerate([*doc["lines"], {}]):
-        if line["amount"] == 3:
-            yield f"lines[{i}]"
+    yield "lines[1]"
+    yield doc["nothing"]
 
 
-EXAMPLE = "expected an instance path such as '$.lines[3].amount'"
+EXPECTED = "; expected True, False, None, or paths such as '$.lines[3].amount'"
 #: What a rule returns or does; outcome, paths, and the beginning of the message.
 RESULTS: list[tuple[Any, str, tuple[str, ...], str | None]] = [
     (lambda doc: True, "holds", (), None),
-    (stops, "error", ("$.lines[1]",), "KeyError: 'amount'"),
     (lambda doc: np.True_, "holds", (), None),
     (lambda doc: False, "broken", (), None),
-    (lambda doc: np.float64(1) > 2, "broken", (), None),
     (lambda doc: None, "not_applicable", (), None),
     (lambda doc: [], "holds", (), None),
     (lambda doc: "$.total", "broken", ("$.total",), None),
@@ -81,23 +64,17 @@ RESULTS: list[tuple[Any, str, tuple[str, ...], str | None]] = [
     (lambda doc: "[0].a", "broken", ("$[0].a",), None),
     (lambda doc: "$", "broken", ("$",), None),
     (lambda doc: ["$.a", "$.a", "$['b c'][2]"], "broken", ("$.a", "$['b c'][2]"), None),
-    (lambda doc: {"$.a"}, "broken", ("$.a",), None),
     (lambda doc: (f"$.lines[{i}]" for i in range(2)), "broken", ("$.lines[0]", "$.lines[1]"), None),
-    (lambda doc: "", "error", (), f"it returned '' as a path; {EXAMPLE}"),
-    (lambda doc: "$.a[x]", "error", (), f"it returned '$.a[x]' as a path; {EXAMPLE}"),
-    (lambda doc: ["$.a", 3], "error", (), f"it returned 3 as a path; {EXAMPLE}"),
-    (lambda doc: 1, "error", (), "it returned 1; expected True, False, None, or the paths"),
-    (lambda doc: {"$.a": 1}, "error", (), "it returned {'$.a': 1}; expected True"),
-    (lambda doc: b"$.a", "error", (), "it returned b'$.a'; expected True"),
-    (lambda doc: Shy(), "error", (), "it returned a Shy; expected True"),
-    (lambda doc: waits(), "error", (), "it returned <coroutine object waits"),
-    (lambda doc: doc["absent"], "error", (), "KeyError: 'absent'"),
-    (lambda doc: doc["total"]["x"], "error", (), "TypeError: 'int' object is not subscriptable"),
-    (lambda doc: (doc[key] for key in "ab"), "error", (), "KeyError: 'a'"),
+    (endless, "broken", ("$.a",), None),
+    (lambda doc: "", "error", (), f"it returned ''{EXPECTED}"),
+    (lambda doc: "$.a[x]", "error", (), f"it returned '$.a[x]'{EXPECTED}"),
+    (lambda doc: ["$.a", 3], "error", (), f"it returned ['$.a', 3]{EXPECTED}"),
+    (lambda doc: 1, "error", (), f"it returned 1{EXPECTED}"),
+    (lambda doc: {"$.a": 1}, "error", (), f"it returned {{'$.a': 1}}{EXPECTED}"),
+    (lambda doc: b"$.a", "error", (), f"it returned b'$.a'{EXPECTED}"),
+    (stops, "error", (), "KeyError: 'nothing'"),
     (fails(ValueError()), "error", (), "ValueError"),
-    (fails(UnprintableError()), "error", (), "UnprintableError: its message cannot be read"),
     (recurses, "error", (), "RecursionError: maximum recursion depth"),
-    (endless, "error", (), "it returned more than 1,000 paths"),
 ]
 
 
@@ -196,14 +173,6 @@ def test_paths_have_the_indices_of_their_own_document():
     assert row["paths_predicted"] == ("$.lines[1].amount",)
 
 
-def test_both_messages_are_kept():
-    xb.rule("r")(lambda doc: doc["total"].x)
-    row = xb.evaluate(SCHEMA, {"total": 1}, {}).rules.iloc[0]
-    assert row["message"] == (
-        "gold: AttributeError: 'int' object has no attribute 'x'; predicted: KeyError: 'total'"
-    )
-
-
 # --- the registry --------------------------------------------------------------------------------
 
 
@@ -236,11 +205,11 @@ async def asynchronous_paths(doc: Any) -> Any:
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: xb.rule(asynchronous), "'asynchronous' is asynchronous; expected a plain"),
-        (lambda: xb.rule(asynchronous_paths), "is asynchronous; expected a plain function"),
-        (lambda: xb.rule(lambda: True), "must take one document and nothing else"),
-        (lambda: xb.rule(lambda doc, gold: True), "must take one document and nothing else"),
-        (lambda: xb.rule("n")(lambda *, doc: True), "'n' must take one document"),
+        (lambda: xb.rule(asynchronous), "rule 'asynchronous' must be a plain function"),
+        (lambda: xb.rule(asynchronous_paths), "must be a plain function of one document"),
+        (lambda: xb.rule(lambda: True), "must be a plain function of one document"),
+        (lambda: xb.rule(lambda doc, gold: True), "must be a plain function of one document"),
+        (lambda: xb.rule("n")(lambda *, doc: True), "'n' must be a plain function"),
         (lambda: xb.rule(3)(adds_up), "the name of a rule is 3; expected a text"),
         (lambda: xb.rule("")(adds_up), "the name of a rule is ''; expected a text"),
         (lambda: xb.rule(applies_to=3), "applies_to is 3; expected a name or glob"),
@@ -308,16 +277,6 @@ def test_the_card_has_one_line_if_a_rule_is_broken_or_fails():
     )
     assert repr(ev) == without.replace("\n  0.", f"\n  {line}\n  0.", 1)
     assert line in ev._repr_html_()
-
-
-def test_files_of_one_evaluation(tmp_path: Any):
-    ev = xb.evaluate(SCHEMA, GOLD, WRONG)
-    ev.to_parquet(tmp_path / "without")
-    assert not (tmp_path / "without" / "rules.parquet").exists()
-    xb.rule(adds_up)
-    ev.to_parquet(tmp_path / "with")
-    stored = pd.read_parquet(tmp_path / "with" / "rules.parquet")
-    assert stored["outcome_predicted"].tolist() == ["broken"]
 
 
 HOSTILE = "</code><script>alert(1)</script>"

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.profile_rules import PROFILES
 from tests.evaluation.schemas import NULL, NUMBER, STRING, arr, obj
 
 
@@ -223,15 +222,6 @@ def test_a_map_is_the_union_of_both_sides_keys() -> None:
     assert ev.summary["evaluated"] == 3
 
 
-def test_declared_properties_beside_a_map() -> None:
-    schema = {"type": "object", "properties": {"k": STRING}, "additionalProperties": NUMBER}
-    ev = xb.evaluate(obj(m=schema), {"m": {"k": "x", "n": 1}}, {"m": {"k": "x", "n": 1}})
-    assert ev.fields[["path", "metric"]].to_numpy().tolist() == [
-        ["$.m.k", "string_exact"],
-        ["$.m['n']", "number_tolerance"],
-    ]
-
-
 def test_map_of_objects_and_of_arrays() -> None:
     schema = {"type": "object", "additionalProperties": obj(v=NUMBER, t=arr(STRING))}
     ev = xb.evaluate(
@@ -245,11 +235,6 @@ def test_map_of_objects_and_of_arrays() -> None:
     plain = {"type": "object", "additionalProperties": arr(STRING)}
     ev = xb.evaluate(obj(m=plain), {"m": {"p": ["x", "y"]}}, {"m": {"p": ["y", "x"]}})
     assert ev.arrays[["path", "matched"]].to_numpy().tolist() == [["$.m['p']", 2]]
-
-
-def test_key_order_of_a_map_does_not_matter() -> None:
-    one = xb.evaluate(obj(m=MAP), {"m": {"a": 1, "b": 2}}, {"m": {"b": 2, "a": 1}})
-    assert one.summary["passed"] == 2
 
 
 def test_prefix_items_are_compared_by_position() -> None:
@@ -329,20 +314,6 @@ DISCRIMINATED = [
 def test_a_discriminator_outranks_completeness(union: Any, gold: Any) -> None:
     found = rows(union, gold, {**gold, "breed": "Poodle", "age": 3})
     assert ["$.a.breed", "string_exact", "incorrect"] in found
-
-
-@pytest.mark.parametrize("mapping", [None, {"d": "#/$defs/Dog", "c": "#/$defs/Cat"}])
-def test_a_discriminator_names_a_definition(mapping: Any) -> None:
-    cat, dog = obj(kind=STRING, lives=NUMBER), obj(kind=STRING, breed=STRING)
-    keyword = {"propertyName": "kind", **({"mapping": mapping} if mapping else {})}
-    union = {
-        "oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}],
-        "discriminator": keyword,
-    }
-    schema = {**obj(a=union), "$defs": {"Cat": cat, "Dog": dog}}
-    gold = {"a": {"kind": "d" if mapping else "Dog", "breed": "Husky", "more": 1}}
-    ev = xb.evaluate(schema, gold, gold)
-    assert ev.fields["path"].tolist() == ["$.a.kind", "$.a.breed"]
 
 
 def test_a_key_that_a_branch_leaves_open_is_no_discriminator() -> None:
@@ -502,15 +473,6 @@ BRANCHES = {"anyOf": [{"type": "array"}, {"evaluation_config": "skip"}]}
 def test_a_skipped_branch_is_no_metric(value: Any, profile: str) -> None:
     ev = xb.evaluate(obj(p=BRANCHES), {"p": value}, {"p": value}, profile=profile)
     assert set(ev.fields["outcome"]) <= {"correct", "both_absent"}
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize(
-    "config", ["", {"metric_id": 3}, {"metric_id": ""}, {"metrics": [{"metric_id": None}]}], ids=str
-)
-def test_a_metric_id_is_a_name(config: Any, profile: str) -> None:
-    with pytest.raises(xb.ConfigError, match="#/properties/p/evaluation_config"):
-        xb.evaluate(obj(p={"evaluation_config": config}), {"p": 1}, {"p": 1}, profile=profile)
 
 
 TYPED_BRANCHES: list[tuple[list[Any], list[tuple[Any, str]]]] = [

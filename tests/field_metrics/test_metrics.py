@@ -309,23 +309,6 @@ def test_fuzzy_threshold(threshold: float, passed: bool) -> None:
     assert row["score"] == pytest.approx(4 / 7)
 
 
-def test_fuzzy_has_no_junk_heuristic() -> None:
-    """difflib scores a long text with one word dropped 0.178."""
-    words = ["lorem", "ipsum", "dolor", "sit", "amet", "consectetur"] * 12
-    row = run("string_fuzzy", "string", " ".join(words), " ".join(words[:7] + words[8:]))
-    assert row["score"] > 0.97
-
-
-SET_PASS = [(0.5, True), (0.51, False)]
-
-
-@pytest.mark.parametrize("threshold, passed", SET_PASS)
-def test_set_f1_threshold(threshold: float, passed: bool) -> None:
-    assert (
-        run("set_f1", "array", ["p", "q"], ["q", "r"], pass_threshold=threshold)["passed"] == passed
-    )
-
-
 HUGE = [
     pytest.param("number_tolerance", 1.5, id="tolerance"),
     pytest.param("number_exact", 1.5, id="exact"),
@@ -337,11 +320,6 @@ HUGE = [
 def test_a_number_of_five_thousand_digits_is_merely_wrong(metric: str, gold: Any) -> None:
     """Python refuses to write it as text; that is no reason to stop, nor a judge's failure."""
     assert run(metric, "number", gold, 10**5_000)["outcome"] == "incorrect"
-
-
-def test_numbers_beyond_floats_in_text_differ() -> None:
-    row = run("number_exact", "number", 1e308, "1e309")
-    assert row["passed"] == False  # noqa: E712
 
 
 def test_registry_lists_every_metric_with_its_rule_and_source() -> None:

@@ -61,11 +61,20 @@ PUBLIC = dict(
 
 def complaints(value: object) -> list[str]:
     found = validate(get_doc_object(value))["errors"]
+    short = is_method_in_one_line(value)
     return [
         f"{CHECKS[code]}: {text}"
         for code, text in found
-        if code in CHECKS and not (code == "PR01" and documents_its_attributes(value))
+        if code in CHECKS
+        and not (code == "PR01" and (short or documents_its_attributes(value)))
+        and not (code == "RT01" and short)
     ]
+
+
+def is_method_in_one_line(value: object) -> bool:
+    """A method may be described by its summary and its type hints alone."""
+    is_method = "." in getattr(value, "__qualname__", "")
+    return is_method and "\n" not in (inspect.getdoc(value) or "")
 
 
 def documents_its_attributes(value: object) -> bool:

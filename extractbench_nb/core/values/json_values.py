@@ -88,17 +88,6 @@ _SCALARS_AND_NULL = SCALARS | {type(None)}
 _KEYS = frozenset({str})
 
 
-class Unreadable:
-    """Placeholder for an object that is not JSON and raises an error when it is inspected."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        """Name the class of the object."""
-        return f"<{self.name}>"
-
-
 class Unlabelled:
     """The type of `UNLABELED`, of which there is one object in every process."""
 
@@ -187,33 +176,23 @@ def _plain(value: Any, what: str) -> Any:
     kind = type(value)
     if is_model(value):
         return model_values(value, what)
-    try:
-        if issubclass(kind, Mapping):
-            items = dict.items(value) if issubclass(kind, dict) else value.items()
-            return {k if type(k) is str else _key(k): v for k, v in items}
-        if issubclass(kind, np.ndarray | np.generic):
-            return value.tolist()
-        if issubclass(kind, list | tuple):
-            return list((list if issubclass(kind, list) else tuple).__iter__(value))
-        for cls, read in ((str, str.__str__), (int, int.__int__), (float, float.__float__)):
-            if issubclass(kind, cls):
-                return read(value)
-        readable = bool(value == value)  # noqa: PLR0124
-        str(value), repr(value), bool(value), value.__class__, getattr(value, "model_dump", None)
-    except Exception:  # noqa: BLE001 - whatever a class of the caller's does
-        readable = False
-    return value if readable else Unreadable(kind.__name__)
+    if issubclass(kind, Mapping):
+        return {key if type(key) is str else _key(key): inner for key, inner in value.items()}
+    if issubclass(kind, np.ndarray | np.generic):
+        return value.tolist()
+    if issubclass(kind, list | tuple):
+        return list(value)
+    for cls, read in ((str, str.__str__), (int, int.__int__), (float, float.__float__)):
+        if issubclass(kind, cls):
+            return read(value)
+    return value
 
 
 def _key(key: Any) -> str:
     """Write a key as `json.dumps` does."""
-    kind = type(key)
-    try:
-        if issubclass(kind, str):
-            return str.__str__(key)
-        return json.dumps(key) if key is None or issubclass(kind, int | float) else str(key)
-    except Exception:  # noqa: BLE001 - whatever a class of the caller's does
-        return f"<{kind.__name__}>"
+    if isinstance(key, str):
+        return str.__str__(key)
+    return json.dumps(key) if key is None or isinstance(key, int | float) else str(key)
 
 
 def equality_key(value: Any) -> Hashable:
