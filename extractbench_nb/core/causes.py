@@ -12,11 +12,13 @@ import pandas as pd
 
 from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.similarity import array_score
-from extractbench_nb.core.values.json_values import canonical
+from extractbench_nb.core.values.json_values import canonical, json_type
 from extractbench_nb.support.wording import one_line, plural, ratio_text
 
 #: A branch is named instead of its parent if it has this share of the parent's loss.
 _MOST_OF = 0.8
+#: A field's weight is named if it is more than this share of all weights.
+_OUTWEIGHS = 0.5
 _NAMED, _LONGEST = 3, 32
 _DOCUMENT, _INVALID = "$", "invalid_output"
 #: Reasons of an output that has no values.
@@ -40,6 +42,7 @@ _WORDS = {
     "items_differ": "items differ",
     "judge_error": "no verdict",
 }
+_TYPES = {"string": "text", "object": "objects", "array": "arrays", "null": "null"}
 _FIELD_STEP = re.compile(r"\['(?:[^'\\]|\\.)*'\]|\[\]|\.?[^.\[\]]+", re.DOTALL)
 #: The outermost item of a path.
 _ITEM = r"^((?:[^\[]|\[')*?\[\+?\d+\])"
@@ -101,16 +104,24 @@ class CountedNodes:
     def __init__(self, fields: pd.DataFrame, arrays: pd.DataFrame | None) -> None:
         ids = [name for name in ("run", "document") if name in fields]
         counted = fields[fields["counted"].to_numpy(dtype=bool)]
-        labels = counted[[*ids, "path", "gold_state", "predicted_state"]].astype(object).fillna("")
-        node = np.cumsum(labels.ne(labels.shift()).any(axis=1).to_numpy())
+        labels = [*ids, "path", "gold_state", "predicted_state"]
+        is_first = np.zeros(len(counted), dtype=bool)
+        for name in labels:
+            column = counted[name].astype(object).to_numpy()
+            is_first |= np.append(True, column[1:] != column[:-1])[: len(column)]
+        starts = np.flatnonzero(is_first)
+        rows = counted.iloc[starts].reset_index(drop=True)
         passed = counted["passed"].fillna(False).to_numpy(dtype=bool)
         score = counted["score"].fillna(0.0).to_numpy(dtype=float)
-        order = np.lexsort((passed, node))  # a node is shown by the first metric that fails
-        starts = np.flatnonzero(np.diff(node, prepend=0))
-        rows = counted.iloc[order[starts]].reset_index(drop=True)
+        size = np.diff(np.append(starts, len(counted)))
         if len(rows):
+            failed = np.flatnonzero(~passed)
+            last = np.searchsorted(starts, failed, side="right") - 1
+            worst = dict(zip(last[::-1], failed[::-1], strict=True))  # the first metric that fails
+            rows = counted.iloc[[worst.get(n, at) for n, at in enumerate(starts)]]
+            rows = rows.reset_index(drop=True)
             passed = np.logical_and.reduceat(passed, starts)
-            score = np.add.reduceat(score, starts) / np.diff(np.append(starts, len(counted)))
+            score = np.add.reduceat(score, starts) / size
         weight = rows["weight"].to_numpy(dtype=float)
         if arrays is not None:
             items = arrays.set_index([*(i for i in ids if i in arrays), "path"])["gold_items"]
@@ -118,29 +129,35 @@ class CountedNodes:
             found = items[~items.index.duplicated()].reindex(keys).to_numpy(dtype=float)
             weight = weight * np.fmax(1.0, found)
         self.rows, self.failing = rows, ~passed
-        self.outputs, self.output = 1, np.zeros(len(rows), dtype=int)
-        if ids:
-            groups = pd.MultiIndex.from_frame(fields[ids].drop_duplicates())
-            self.outputs = max(1, len(groups))
-            self.output = groups.get_indexer(pd.MultiIndex.from_frame(rows[ids]))
+        self.gains = weight * (1.0 - (passed if arrays is None else score))
+        self.weight = weight
+        groups = fields[ids].drop_duplicates() if ids else None
+        self.outputs = 1 if groups is None else max(1, len(groups))
+        self.output = np.zeros(len(rows), dtype=int)
+        if groups is not None:
+            self.output = pd.MultiIndex.from_frame(groups).get_indexer(
+                pd.MultiIndex.from_frame(rows[ids])
+            )
         in_items = rows["field"].str.contains(r"\[\]|\.\*", regex=True).to_numpy(dtype=bool)
         invented = (rows["outcome"] == "hallucination").to_numpy(dtype=bool)
         is_undeclared = (rows["metric"] == "undeclared").to_numpy(dtype=bool)
         #: Those that do not count any more if the value is gone.
         self.vanishing = invented & (in_items | is_undeclared)
-        is_flat = (self._sums(weight) == 0)[self.output]  # only weights of 0 count all the same
-        self.weight = np.where(is_flat, 1.0, weight)
-        self.gains = self.weight * (1.0 - (passed if arrays is None else score))
-        self.score = self.without([])
+        totals = self._sums(weight)
+        if not totals.all():  # only weights of 0 count all the same
+            flat = (totals == 0)[self.output]
+            self.weight = np.where(flat, 1.0, weight)
+            self.gains = np.where(flat, ~passed if arrays is None else 1.0 - score, self.gains)
+        self.score = self.without(np.zeros(len(rows), dtype=bool))
 
     def _sums(self, values: np.ndarray) -> np.ndarray:
         """Sum up a value of the nodes for each output."""
         return np.bincount(self.output, values, self.outputs).astype(float)
 
-    def without(self, nodes: Sequence[int]) -> float:
+    def without(self, taken: np.ndarray) -> float:
         """Return the score if some of the nodes did not fail."""
-        taken = np.isin(np.arange(len(self.rows)), nodes)
-        totals = self._sums(np.where(taken & self.vanishing, 0.0, self.weight))
+        kept = np.where(taken & self.vanishing, 0.0, self.weight)
+        totals = self._sums(kept)
         lost = self._sums(np.where(taken, 0.0, self.gains))
         shares = np.divide(lost, totals, out=np.zeros_like(lost), where=totals > 0)
         return float(np.clip(1.0 - shares, 0.0, 1.0).mean()) if len(shares) else 1.0
@@ -163,17 +180,20 @@ class CountedNodes:
         causes = []
         for key in ranked[:_NAMED]:
             some = groups[key]
-            number = len(set(zip(self.output[some], items[some], strict=True)))
+            named = items[some]
+            number = len(set(zip(self.output[some], named, strict=True)))
+            without = self._without(some)
             what = self._what(key[1], some, number, result)
-            cost = self.without(some) - self.score
-            causes.append(Cause((key[0],), key[1], number, of[key[0]], cost, what))
+            causes.append(Cause((key[0],), key[1], number, of[key[0]], without - self.score, what))
         taken = [at for key in inside for at in groups[key]]
-        without, failing = self.without(taken), int(self.failing.sum())
-        text = f"{ratio_text(self.score)} because {_several(causes)}"
-        if branch and len(causes) > 1:
-            share = f"{len(taken):,} of {failing:,} failing fields are in {_quoted(branch)}"
-            text = f"{ratio_text(self.score)} because {share}: {_several(causes)}"
+        without = self._without(taken)
+        text = self._sentence(branch, causes, taken, without)
         return Causes(self.score, tuple(causes), without, text)
+
+    def _without(self, nodes: Sequence[int]) -> float:
+        taken = np.zeros(len(self.rows), dtype=bool)
+        taken[list(nodes)] = True
+        return self.without(taken)
 
     def named(self) -> tuple[list[str], list[str], np.ndarray]:
         """Name the field, the kind of failure and the item of each node.
@@ -204,10 +224,12 @@ class CountedNodes:
     def _what(self, kind: str, some: Sequence[int], number: int, result: Any) -> str:
         """Say how some nodes fail: by their values if these are short and the same, or by kind."""
         if kind == _INVALID:
-            return plural(number, "output")
+            return f"{plural(number, 'output')} {'is' if number == 1 else 'are'} not JSON"
         if kind.endswith("_items"):
             return f"{plural(number, 'item')} {kind.removesuffix('_items')}"
         rows = self.rows.iloc[list(some)]
+        if kind == "gold_type_mismatch" and hasattr(result, "schema"):
+            return _types_differ(rows.iloc[0], result.schema)
         if kind == "items_differ" and len(rows) == 1 and hasattr(result, "array_path"):
             inner = _array_causes(result, rows.iloc[0]["path"]).causes
             return inner[0].text if inner else _WORDS[kind]
@@ -219,6 +241,47 @@ class CountedNodes:
             )
         )
         return _values_text(*sides) or _WORDS.get(kind, kind.replace("_", " "))
+
+    def _sentence(
+        self, branch: str, causes: Sequence[Cause], taken: Sequence[int], without: float
+    ) -> str:
+        score, first, everything = ratio_text(self.score), causes[0], int(self.failing.sum())
+        if not branch:
+            return f"{score} because {_several(causes)}"
+        weight, total = self.weight[list(taken)].sum(), self.weight.sum()
+        if first.kind == _INVALID:
+            return f"{score} because {first.text}; without that {ratio_text(without)}"
+        if len(causes) > 1:
+            shares = f"{len(taken):,} of {everything:,} failing fields are"
+            if len(taken) == everything:
+                shares = f"all {everything:,} failing fields are"
+            # gold of another type than the schema's explains what is missing and spurious beside it
+            types = [cause.text for cause in causes if cause.kind == "gold_type_mismatch"]
+            parts = [_part(cause, branch) for cause in causes]
+            how = f" and its {types[0]}" if types else f": {', '.join(parts)}"
+            why = f"{shares} in {_quoted(branch)}{how}"
+        elif len(taken) == 1 and weight > max(1, _OUTWEIGHS * total):
+            why = (
+                f"{_quoted(branch)} weighs {weight:,.6g} of {total:,.6g} and {_clause(first.text)}"
+            )
+        elif first.kind.endswith("_items"):
+            verb = "is" if first.failing == 1 else "are"
+            noun, _, gone = first.text.rpartition(" ")
+            why = f"{noun} of {_quoted(branch)} {verb} {gone}"
+        else:
+            often = f" in {first.failing:,} of {first.of:,}" if first.of > 1 else ""
+            why = f"{_quoted(first.fields[0])} fails{often} ({first.text})"
+        if self.outputs > 1:
+            why += f", in {plural(len(set(self.output[list(taken)])), 'output')}"
+        return f"{score} because {why}; without that {ratio_text(without)}"
+
+
+def _part(cause: Cause, branch: str) -> str:
+    """Write one of several causes in a branch, with its number of failures."""
+    if cause.kind.endswith("_items"):
+        return cause.text
+    rest = cause.fields[0].removeprefix(branch).removeprefix("[]").removeprefix(".")
+    return f"{_quoted(rest or branch)} {cause.failing:,} ({cause.text})"
 
 
 def _branch(losses: dict[tuple[str, str], float]) -> str:
@@ -242,16 +305,26 @@ def _is_below(field: str, branch: str) -> bool:
     return not branch or field == branch or field.startswith((branch + ".", branch + "["))
 
 
+def _clause(text: str) -> str:
+    """Continue a sentence about a field."""
+    return f"its {text}" if text.startswith("gold is ") else f"fails ({text})"
+
+
 def _several(causes: Sequence[Cause]) -> str:
     """Join causes with what each costs; those that cost the same are named together."""
     by_cost: dict[str, list[str]] = {}
     for cause in causes:
-        name = "what is not JSON" if cause.kind == _INVALID else _quoted(cause.fields[0])
-        by_cost.setdefault(ratio_text(cause.cost), []).append(f"{name} ({cause.text})")
-    return ", ".join(
-        f"{_and(names)} costs {cost}" if len(names) == 1 else f"{_and(names)} cost {cost} each"
+        name, why = _quoted(cause.fields[0]), cause.text
+        if cause.kind == _INVALID:
+            name, why = "what is not JSON", " ".join(cause.text.split()[:2])
+        name = f"{name} ({why})"
+        by_cost.setdefault(ratio_text(cause.cost), []).append(name)
+    parts = [
+        f"{_and(names)} cost{'s' if len(names) == 1 else ''} {cost}"
+        + (" each" if len(names) > 1 else "")
         for cost, names in by_cost.items()
-    )
+    ]
+    return ", ".join(parts)
 
 
 def _quoted(name: str) -> str:
@@ -279,6 +352,20 @@ def _text(value: Any) -> str | None:
     return text if len(text) <= _LONGEST else None
 
 
+def _types_differ(row: pd.Series[Any], schema: Any) -> str:
+    """Say which type gold has and which one the schema declares."""
+    node = next((n for n in schema.nodes() if n.schema_path == row["schema_path"]), None)
+    gold = row["gold"]
+    values = gold if isinstance(gold, list) else [gold]
+    item = node.children.items if node is not None and isinstance(gold, list) else node
+    mine = {_TYPES.get(json_type(value), json_type(value)) for value in values}
+    declared = [_TYPES.get(kind, kind) for kind in (item.types if item is not None else ())]
+    declared = [kind for kind in declared if kind != "null"]
+    if len(mine) != 1 or not declared:
+        return _WORDS["gold_type_mismatch"]
+    return f"gold is {mine.pop()} where the schema declares {' or '.join(declared)}"
+
+
 # --- arrays ---------------------------------------------------------------------------------------
 
 
@@ -296,26 +383,28 @@ def _array_causes(ev: Any, path: str) -> Causes:
     matches = ev.matches
     matches = matches[(matches["path"] == array["path"]) & (matches["status"] != "matched")]
     groups: dict[tuple[str, ...] | str, list[int]] = {}
-    for at, row in enumerate(matches[["status", "failed_fields"]].itertuples(index=False)):
-        key = tuple(row.failed_fields) if row.status == "differing" else row.status
-        groups.setdefault(key, []).append(at)
+    for at, (status, failed) in enumerate(
+        zip(matches["status"], matches["failed_fields"], strict=True)
+    ):
+        groups.setdefault(status if status != "differing" else tuple(failed), []).append(at)
     causes = []
     for key, some in groups.items():
         n = len(some)
-        fields: tuple[str, ...] = ()
-        counts, side, whose = (matched + n, gold, predicted), gold, ""
-        if key == "missed":
-            counts, whose = (matched + n, gold, predicted + n), "gold "
-        elif key == "spurious":
-            counts, side, whose = (matched, gold, predicted - n), predicted, "predicted "
-        text = f"{n:,} of {side:,} {whose}items"
         if isinstance(key, str):
-            reason, text = f"{key}_items", f"{text} {'is' if n == 1 else 'are'} {key}"
+            is_missed = key == "missed"
+            more = (
+                (matched + n, gold, predicted + n) if is_missed else (matched, gold, predicted - n)
+            )
+            side, whose = (gold, "gold") if is_missed else (predicted, "predicted")
+            text = f"{n:,} of {side:,} {whose} items {'is' if n == 1 else 'are'} {key}"
+            cause = Cause((), f"{key}_items", n, side, array_score(*more, kind) - score, text)
         else:
-            fields, reason = key, "fails_only_in"
-            names = _fields_text(key, array["field"], matches.iloc[some])
-            text = f"{text} fail{'s' if n == 1 else ''} only in {names}"
-        causes.append(Cause(fields, reason, n, side, array_score(*counts, kind) - score, text))
+            cost = array_score(matched + n, gold, predicted, kind) - score
+            text = f"{n:,} of {gold:,} items fail only in "
+            text = text.replace("fail", "fails", 1) if n == 1 else text
+            text += _fields_text(key, array["field"], matches.iloc[some])
+            cause = Cause(key, "fails_only_in", n, gold, cost, text)
+        causes.append(cause)
     causes.sort(key=lambda cause: -round(cause.cost, 9))
     if not causes:
         return Causes(score, (), score, "")
