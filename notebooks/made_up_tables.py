@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
-from extractbench_nb.tables import Table, read_table
+import numpy as np
+import pandas as pd
+
+from extractbench_nb.tables import Table, read_table, to_objects
 
 _Cell = dict[str, Any]
 _SUBJECTS = (
@@ -39,6 +42,48 @@ def made_up_tables(
         cells += _body(rng, range(first, height), width)
         tables.append(read_table(list(_boxed(cells, width))))
     return tables
+
+
+#: The true objects of a table, and its words.
+Image = tuple[pd.DataFrame, list[dict[str, Any]]]
+
+
+def made_up_images(
+    count: int, *, seed: int = 0, rows: int = 12, columns: int = 6
+) -> dict[str, Image]:
+    """Return the true objects and the words of made-up tables, by the name of the table."""
+    images = {}
+    for number, table in enumerate(made_up_tables(count, seed=seed, rows=rows, columns=columns)):
+        words = [{"text": cell.text, "bbox": cell.box} for cell in table.cells if cell.text]
+        images[f"table {number}"] = (to_objects(table), words)
+    return images
+
+
+def wrong_objects(
+    images: Mapping[str, Image], errors: Mapping[Hashable, Mapping[str, float]], *, seed: int = 0
+) -> dict[Hashable, dict[str, pd.DataFrame]]:
+    """Return what a detector with these errors could find in the images, for each set of errors.
+
+    ``moved`` is the standard deviation of each edge, in row heights; ``dropped`` the share of
+    objects that are missing (never the table itself); ``doubled`` the share that is found twice,
+    the second time with a lower score.
+    """
+    rng = np.random.default_rng(seed)
+    corners = ["x0", "y0", "x1", "y1"]
+    predicted: dict[Hashable, dict[str, pd.DataFrame]] = {}
+    for key, sizes in errors.items():
+        moved, dropped, doubled = (sizes.get(kind, 0) for kind in ("moved", "dropped", "doubled"))
+        predicted[key] = {}
+        for name, (true, _) in images.items():
+            first = true.assign(score=rng.uniform(0.7, 1, len(true)))
+            second = true.assign(score=rng.uniform(0.5, 0.8, len(true)))
+            second[corners] += rng.normal(0, 0.1 * _ROW_HEIGHT, (len(true), 4))
+            first = first[(rng.random(len(true)) >= dropped) | (true["label"] == "table")]
+            second = second[rng.random(len(true)) < doubled]
+            both = pd.concat([first, second], ignore_index=True)
+            both[corners] += rng.normal(0, moved * _ROW_HEIGHT, (len(both), 4))
+            predicted[key][name] = both
+    return predicted
 
 
 #: Probability that a section begins, and that a row has a blank cell.

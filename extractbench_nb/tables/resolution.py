@@ -338,7 +338,7 @@ class _Draft:
         # from the first row of the table, until a row does not follow the one before it
         numbers = np.flatnonzero(covered.any(axis=0)).tolist()
         numbers = [*range(numbers[0]), *numbers] if numbers else []
-        header_rows = range(leading(n == number for n, number in enumerate(numbers)))
+        header_rows = tuple(range(leading(n == number for n, number in enumerate(numbers))))
         self.is_header[rows] = False
         self.is_header[[rows[n] for n in header_rows]] = True
         for n, its_rows in zip(kept, covered.tolist(), strict=True):
@@ -348,7 +348,7 @@ class _Draft:
             else:
                 why = "it does not follow the header" if any(its_rows) else "it covers no row"
                 self._note(n, "header", "dropped", why)
-        return tuple(header_rows)
+        return header_rows
 
     def _aligned(self, ranked: list[int], rows: list[int], columns: list[int]) -> list[int]:
         """Align spanning cells to the rows and columns that they cover half of."""
