@@ -1,4 +1,4 @@
-"""Judge reports of extract-bench 0.1.0 as frames, for notebooks 02 and 09.
+"""Judge reports of extract-bench 0.1.0 as frames, for notebook 09.
 
 A folder of recorded runs holds ``{run}/{document}.pred.json``, and beside each judged output
 ``{document}.judge-report.json``. The two CSV files here come from 22 reports of March 2026 about
