@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from extractbench_nb.stats.goldens import GoldenCase
+    from extractbench_nb.stats import GoldenCase
 
 _INI = "golden_folder"
 _GOLD = "gold.json"
@@ -73,7 +73,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], GoldenCase]:
 
     def case(name: str) -> GoldenCase:
         from extractbench_nb.errors import nearest
-        from extractbench_nb.stats.goldens import GoldenCase
+        from extractbench_nb.stats import GoldenCase
 
         names = _names(root)
         if name not in names:

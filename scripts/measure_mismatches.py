@@ -22,7 +22,6 @@ sys.path.append(str(ROOT))
 from extractbench_nb.stats.mismatches import KINDS  # noqa: E402
 from tests.evaluation.mismatch_sample import (  # noqa: E402
     Labelled,
-    agreements,
     committed,
     real,
 )
@@ -52,11 +51,8 @@ def main() -> None:
 def tables() -> dict[str, str]:
     """Return the tables by name; those of real mismatches only where the data is given."""
     ours, theirs = committed(), real()
-    found = {"kinds": kinds_table(), "committed": agreement_table(ours)}
-    found["sources"] = sources_table(ours)
-    if theirs:
-        found["real"] = f"{sources_table(theirs)}\n\n{agreement_table(theirs)}"
-    return found
+    found = {"kinds": kinds_table(), "sources": sources_table(ours)}
+    return found | ({"real": sources_table(theirs)} if theirs else {})
 
 
 def kinds_table() -> str:
@@ -67,16 +63,6 @@ def kinds_table() -> str:
 
 def _value(value: object) -> str:
     return f"`{json.dumps(value, ensure_ascii=False)}`"
-
-
-def agreement_table(pairs: Sequence[Labelled]) -> str:
-    """Write precision and recall by kind, for the kinds that occur."""
-    rows = [
-        (f"`{a.kind}`", *map(str, a[1:]), _share(a.both, a.named), _share(a.both, a.labelled))
-        for a in agreements(pairs)
-        if a.labelled or a.named
-    ]
-    return _table(("kind", "labelled", "named", "both", "precision", "recall"), rows)
 
 
 def sources_table(pairs: Sequence[Labelled]) -> str:

@@ -56,7 +56,7 @@ def docubench(folder: str) -> None:
     whole = xb.stats.estimate(dataset, gold=gold)
     print(whole.runs.round(4).to_string(), accuracy(whole), sep="\n")
     confidences = xb.stats.run_agreement(dataset)
-    print("values:", xb.stats.calibration(gold, confidences))
+    print("values:", xb.stats.calibration(gold, confidences).to_string())
     names = sorted(dataset.runs["document"].unique())
     for title, is_rest in (("without five schemas:", True), ("on these five alone:", False)):
         folds = []

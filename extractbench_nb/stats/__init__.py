@@ -15,12 +15,10 @@ from extractbench_nb.stats.breakdowns import gather as gather
 from extractbench_nb.stats.breakdowns import label as label
 from extractbench_nb.stats.breakdowns import refuse_two_profiles as refuse_two_profiles
 from extractbench_nb.stats.breakdowns import summary_of as summary_of
-from extractbench_nb.stats.calibrations import Calibration as Calibration
-from extractbench_nb.stats.calibrations import calibration
 from extractbench_nb.stats.compare import MEASURES as MEASURES
 from extractbench_nb.stats.compare import Comparison as Comparison
 from extractbench_nb.stats.compare import compare_runs
-from extractbench_nb.stats.confidences import run_agreement
+from extractbench_nb.stats.confidences import calibration, run_agreement
 from extractbench_nb.stats.failures import LENGTH_COLUMNS as LENGTH_COLUMNS
 from extractbench_nb.stats.failures import count_failures as count_failures
 from extractbench_nb.stats.failures import failure_modes, failure_positions, validity_by_length
@@ -31,6 +29,7 @@ from extractbench_nb.stats.feedbacks import FEEDBACK_COLUMNS as FEEDBACK_COLUMNS
 from extractbench_nb.stats.feedbacks import Feedback as Feedback
 from extractbench_nb.stats.feedbacks import feedback
 from extractbench_nb.stats.feedbacks import values_text as values_text
+from extractbench_nb.stats.gates import GoldenCase as GoldenCase
 from extractbench_nb.stats.gates import Regressions as Regressions
 from extractbench_nb.stats.gates import regressions
 from extractbench_nb.stats.intervals import Drawing as Drawing
@@ -42,9 +41,6 @@ from extractbench_nb.stats.mismatches import KIND_COLUMN as KIND_COLUMN
 from extractbench_nb.stats.mismatches import mismatch_frame as mismatch_frame
 from extractbench_nb.stats.mismatches import mismatch_kind
 from extractbench_nb.stats.mismatches import mismatch_kinds as mismatch_kinds
-from extractbench_nb.stats.reviews import ReviewPlan as ReviewPlan
-from extractbench_nb.stats.reviews import RiskCoverage as RiskCoverage
-from extractbench_nb.stats.reviews import review_plan, risk_coverage
 from extractbench_nb.stats.without_gold import Estimate as Estimate
 from extractbench_nb.stats.without_gold import estimate
 from extractbench_nb.support.moved import moved_names
@@ -63,8 +59,6 @@ __all__ = [
     "judge_agreement",
     "mismatch_kind",
     "regressions",
-    "review_plan",
-    "risk_coverage",
     "run_agreement",
     "self_consistency",
     "validity_by_length",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,43 +22,38 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
     source = as_pandas(source)
     if isinstance(source, pd.DataFrame):
         return source
-    if isinstance(source, Mapping | list | tuple) and not source:
+    if isinstance(source, Mapping | list | tuple):
         kind = "mapping" if isinstance(source, Mapping) else type(source).__name__
-        raise InputError(f"an empty {kind} holds no results")
-    if isinstance(source, Mapping):
-        if not levels:
+        if not source:
+            raise InputError(f"an empty {kind} holds no results")
+        refuse_two_profiles(source)
+        is_list = not isinstance(source, Mapping)
+        items: Iterable[tuple[Any, Any]] = (
+            source.items() if isinstance(source, Mapping) else enumerate(source)
+        )
+        if not (levels or is_list):
             raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
-        refuse_two_profiles(source)
-        level, *deeper = levels
-        frames = {key: gather(value, part, tuple(deeper)) for key, value in source.items()}
-        for key, frame in frames.items():
-            several = list(frame[level].unique()) if level in frame.columns else []
-            if len(several) > 1:
-                names = ", ".join(repr(str(name)) for name in several[:4])
+        frames = []
+        for key, value in items:
+            frame = gather(value, part, levels if is_list else levels[1:])
+            level = "document" if is_list else levels[0]
+            several: list[Any] = [*frame[level].unique()] if level in frame.columns else []
+            if not is_list and len(several) > 1:
                 raise InputError(
-                    f"{key!r} has {len(several)} {level}s ({names}); pass one {level} per key, or "
-                    "one DataFrame with a column that distinguishes them"
+                    f"{key!r} has {len(several)} {level}s ({', '.join(map(repr, several[:4]))}); "
+                    f"pass one {level} per key, or one DataFrame with a column that distinguishes "
+                    "them"
                 )
-        named = [_named(frame, level, str(key)) for key, frame in frames.items()]
-        return pd.concat(named, ignore_index=True)
-    if isinstance(source, list | tuple):
-        source = [as_pandas(value) for value in source]
-        refuse_two_profiles(source)
-        parts = [gather(value, part, levels) for value in source]
-        named = [
-            frame
-            if "document" in frame.columns or isinstance(value, pd.DataFrame)
-            else _named(frame, "document", str(number))
-            for number, (value, frame) in enumerate(zip(source, parts, strict=True))
-        ]
-        return pd.concat(named, ignore_index=True)
+            if not is_list or not (level in frame or isinstance(as_pandas(value), pd.DataFrame)):
+                frame = frame.assign(**{level: pd.array([str(key)] * len(frame), dtype=TEXT)})
+            frames.append(frame)
+        return pd.concat(frames, ignore_index=True)
     found = as_pandas(getattr(source, part, None))
     if isinstance(found, pd.DataFrame):
         return found
     if isinstance(found, pd.Series) and isinstance(source, Evaluation):  # as a batch has it
-        problem = source.inputs.problem
         row = {str(name): [value] for name, value in source.summary.items()}
-        return pd.DataFrame(row | {"valid": [problem is None]}).infer_objects()
+        return pd.DataFrame(row | {"valid": [source.inputs.problem is None]}).infer_objects()
     if part == "summary" and isinstance(source, ScoredResult):
         return summary_of(source)
     if part == "fields" and isinstance(source, ScoredResult):
@@ -103,39 +98,18 @@ def complete_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 def refuse_two_profiles(source: object) -> None:
     """Raise `InputError` if results, in mappings or lists, are of two profiles."""
-    names = set(_profiles(source))
+    names, todo = set(), [source]
+    while todo:
+        value = todo.pop()
+        todo += value.values() if isinstance(value, Mapping) else ()
+        todo += value if isinstance(value, list | tuple) else ()
+        meta = getattr(value, "meta", None)
+        names |= {meta["profile"]} if isinstance(meta, Mapping) and "profile" in meta else set()
     if len(names) > 1:
         raise InputError(
             f"results of the profiles {' and '.join(map(repr, sorted(names)))} cannot be compared; "
             "evaluate all of them with one"
         )
-
-
-def _profiles(source: object) -> Iterator[str]:
-    if isinstance(source, Mapping):
-        source = [*source.values()]
-    if isinstance(source, list | tuple):
-        for value in source:
-            yield from _profiles(value)
-    elif isinstance(meta := getattr(source, "meta", None), Mapping) and "profile" in meta:
-        yield meta["profile"]
-
-
-def _named(frame: pd.DataFrame, level: str, name: str) -> pd.DataFrame:
-    return frame.assign(**{level: pd.array([name] * len(frame), dtype=TEXT)})
-
-
-def with_extra_columns(fields: pd.DataFrame, source: object, names: Iterable[str]) -> pd.DataFrame:
-    """Add columns that a batch keeps in its summary only, such as a model's temperature."""
-    summary = getattr(source, "summary", None)
-    if not isinstance(summary, pd.DataFrame):
-        return fields
-    known = {*fields.columns, *Evaluation.spec("summary").names}
-    extra = [name for name in names if name in summary.columns and name not in known]
-    if not extra:
-        return fields
-    keys = list(_LEVELS)
-    return fields.merge(summary[[*keys, *extra]], on=keys, how="left", validate="many_to_one")
 
 
 def known_columns(by: object, frame: pd.DataFrame, *, without: Collection[str] = ()) -> list[Any]:
@@ -147,11 +121,8 @@ def known_columns(by: object, frame: pd.DataFrame, *, without: Collection[str] =
     for name in names:
         if isinstance(name, str) and name in without:
             raise InputError(f"by is {name!r}, which does not name groups; name another column")
-        if not isinstance(name, Hashable) or name not in known:
-            # the column may be of another type: 1 for "1"
-            same_text = [repr(column) for column in known if str(column) == str(name)]
-            hint = f"did you mean {same_text[0]}?" if same_text else nearest(name, map(str, known))
-            raise InputError(f"by is {name!r}; {hint}")
+        if name not in known:
+            raise InputError(f"by is {name!r}; {nearest(name, map(str, known))}")
     return list(dict.fromkeys(names))
 
 
@@ -211,8 +182,7 @@ def breakdown(
     Returns
     -------
     pandas.DataFrame
-        One row per group: the columns of `by`, then rows, documents, judged, passed, pass_rate,
-        pass_rate_judged, mean_score, and one column per outcome, which add up to rows. A node with
+        One row per group: the columns of `by`, then those of `BREAKDOWN_COLUMNS`. A node with
         several metrics has one row per metric and counts once for each; nothing is weighted.
         Outcome, depth and required are in their own order, all other groups are sorted worst first;
         with several columns this is the order within the last one.
@@ -234,7 +204,11 @@ def breakdown(
     1  string_semantic     1       0          0         1
     """
     asked = [by] if isinstance(by, str) else list(by)
-    fields = with_extra_columns(gather(source, "fields"), source, asked)
+    fields, summary = gather(source, "fields"), getattr(source, "summary", None)
+    if isinstance(summary, pd.DataFrame):  # a batch keeps columns such as a model's name there
+        known = {*fields.columns, *Evaluation.spec("summary").names}
+        if extra := [name for name in asked if name in summary.columns and name not in known]:
+            fields = fields.merge(summary[[*_LEVELS, *extra]], "left", list(_LEVELS))
     if "kind" in asked and "kind" not in fields and {"path", "gold", "predicted"} <= {*fields}:
         fields = fields.assign(kind=pd.array(mismatch_kinds(fields), dtype=TEXT))
     names = known_columns(asked, fields, without=_NO_GROUPS)
@@ -316,8 +290,7 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     """Rank the fields by how hard they are.
 
     Only rows in which gold is present count: a field that is absent on both sides passes, which
-    does not show how hard it is. Values invented where gold has none are counted in a separate
-    column.
+    does not show how hard it is. Values invented where gold has none are in a separate column.
 
     Parameters
     ----------
@@ -331,11 +304,8 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per schema and field: schema (missing where the source has none), field, rows,
-        documents, runs, passed, pass_rate, mean_score, runs_failing (runs in which no row passes),
-        failed_by_all, the commonest outcome and reason of the rows that fail, best_run (highest
-        pass rate, then mean score) and hallucinations. Sorted by pass rate, mean score, then the
-        number of rows. A node with several metrics has one row per metric and counts once for each.
+        One row per schema and field, see `DIFFICULTY_COLUMNS`, sorted by pass rate, mean score,
+        then the number of rows. A node with several metrics counts once for each.
 
     Raises
     ------
@@ -357,55 +327,40 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     fields = gather(source, "fields")
     refuse_missing(fields, ("field", "gold_state", "reason"))
     rows = chosen_rows(fields, counted=counted)
-    rows = rows[[name for name in _ROW if name in rows.columns]].assign(**_verdicts(rows))
-    for name in ("schema", "run", "document"):
-        if name not in rows.columns:
-            rows[name] = pd.array([None] * len(rows), dtype=TEXT)
+    ids, why = ["schema", "run", "document", "field"], ["outcome", "reason"]
+    rows = rows.reindex(columns=[*ids, "gold_state", *why]).assign(**_verdicts(rows))
     rows["key"] = rows.groupby(["schema", "field"], dropna=False, sort=False).ngroup()
-    asked = rows[rows["gold_state"].to_numpy() == "present"]
-    table = asked.drop_duplicates("key").set_index("key")[["schema", "field"]]
+    asked = rows[rows["gold_state"].eq("present").to_numpy(bool)]
+    rates = {
+        "rows": ("passed", "size"),
+        "passed": ("passed", "sum"),
+        "mean_score": ("score", "mean"),
+    }
 
-    by_run = asked.groupby(["key", "run"], dropna=False)["passed"].any().groupby("key")
-    runs = pd.DataFrame({"runs": by_run.size(), "runs_failing": by_run.size() - by_run.sum()})
-    runs["failed_by_all"] = runs["runs"] == runs["runs_failing"]
-    table = table.join([_rates(asked, ["key"]), runs, _best_run(asked)])
+    def rated(keys: list[str]) -> pd.DataFrame:
+        table = asked.groupby(keys, dropna=False).agg(**rates)
+        table["pass_rate"] = table["passed"] / table["rows"]
+        return table.round({"mean_score": 12})  # independent of the order of rows
 
-    why = ["outcome", "reason"]
-    failing = asked[~asked["passed"]].groupby(["key", *why], dropna=False)
-    ranked = failing.size().rename("n").reset_index()
+    table = asked.drop_duplicates("key").set_index("key")[["schema", "field"]].join(rated(["key"]))
+    table["documents"] = asked.groupby("key")["document"].nunique().clip(lower=1)
+    runs = rated(["key", "run"]).reset_index()
+    table["runs"] = runs.groupby("key").size()
+    table["runs_failing"] = runs["passed"].eq(0).groupby(runs["key"]).sum()
+    table["failed_by_all"] = table["runs"] == table["runs_failing"]
+
+    order = ["pass_rate", "mean_score"]
+    best = runs.sort_values([*order, "run"], ascending=[False, False, True], kind="stable")
+    best_run = best.drop_duplicates("key").set_index("key")["run"]
+    differ = runs.groupby("key")[order].nunique().gt(1).any(axis=1)
+    table["best_run"] = best_run[differ.reindex(best_run.index)]
+
+    failing = asked[~asked["passed"]].groupby(["key", *why], dropna=False).size()
+    ranked = failing.rename("n").reset_index()
     ranked = ranked.sort_values(["n", *why], ascending=[False, True, True], kind="stable")
     table = table.join(ranked.drop_duplicates("key").set_index("key")[why])
-
-    invented = rows.loc[rows["outcome"].to_numpy() == "hallucination", "key"].value_counts()
+    invented = rows.loc[rows["outcome"].eq("hallucination").to_numpy(bool), "key"].value_counts()
     table["hallucinations"] = invented.reindex(table.index, fill_value=0)
-    table = table.sort_values(
-        ["pass_rate", "mean_score", "rows", "schema", "field"],
-        ascending=[True, True, False, True, True],
-        kind="stable",
-    )
+    by = [*order, "rows", "schema", "field"]
+    table = table.sort_values(by, ascending=[True, True, False, True, True], kind="stable")
     return DIFFICULTY_COLUMNS.from_records(table)
-
-
-#: The columns that `difficulty` takes over as they are.
-_ROW = ("schema", "run", "document", "field", "gold_state", "outcome", "reason")
-
-
-def _rates(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    groups = rows.groupby(key, dropna=False)
-    table = groups.agg(
-        rows=("passed", "size"), passed=("passed", "sum"), mean_score=("score", "mean")
-    )
-    table["documents"] = groups["document"].nunique().clip(lower=1)
-    table["pass_rate"] = table["passed"] / table["rows"]
-    return table.round({"mean_score": 12})  # independent of the order of rows
-
-
-def _best_run(rows: pd.DataFrame) -> pd.Series:
-    """Return the run with the best results on each field on which the runs differ."""
-    rates = ["pass_rate", "mean_score"]
-    runs = _rates(rows, ["key", "run"])[rates].reset_index()
-    groups = runs.groupby("key")[rates]
-    are_equal = (groups.max() == groups.min()).all(axis=1)
-    ranked = runs.sort_values([*rates, "run"], ascending=[False, False, True], kind="stable")
-    best = ranked.drop_duplicates("key").set_index("key")["run"]
-    return best[~are_equal.reindex(best.index)].rename("best_run")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -80,11 +79,15 @@ SCORE_COLUMNS = FrameSpec("scores", "one row per group and measure", _SCORES)
 DIFFERENCE_COLUMNS = FrameSpec("differences", "one row per pair and measure", _DIFFERENCES)
 
 
+#: Rows that a card and a text show.
+_SHOWN = 20
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(DescribedFrames):
     """Scores of several groups with their intervals, and tests of their differences.
 
-    Made by `compare_runs`. Every frame is a copy. In a notebook it shows itself as tables.
+    Made by `compare_runs`. In a notebook it shows itself as tables.
 
     Attributes
     ----------
@@ -96,6 +99,10 @@ class Comparison(DescribedFrames):
         The group that all others are compared with; None if all pairs are.
     drawing : Drawing
         Confidence, number of resamples and seed.
+    scores : pandas.DataFrame
+        One row per group and measure: the mean over documents and its interval.
+    differences : pandas.DataFrame
+        One row per pair and measure: ``b_minus_a`` over the documents that both have.
     """
 
     _specs = (SCORE_COLUMNS, DIFFERENCE_COLUMNS)
@@ -104,68 +111,13 @@ class Comparison(DescribedFrames):
     measures: tuple[str, ...]
     baseline: str | None
     drawing: Drawing
-    _scores: pd.DataFrame
-    _differences: pd.DataFrame
+    scores: pd.DataFrame
+    differences: pd.DataFrame
 
-    @property
-    def scores(self) -> pd.DataFrame:
-        """One row per group and measure: the mean over documents and its interval."""
-        return self._scores.copy()
-
-    @property
-    def differences(self) -> pd.DataFrame:
-        """One row per pair and measure: ``b_minus_a`` over the documents that both have."""
-        return self._differences.copy()
-
-    def to_markdown(self, table: str = "scores", *, digits: int = 3) -> str:
-        """Write one frame as a Markdown table.
-
-        Parameters
-        ----------
-        table : str, optional
-            ``scores`` or ``differences``.
-        digits : int, optional
-            Digits after the point.
-
-        Returns
-        -------
-        str
-            The table; every mean is followed by its interval.
-
-        Raises
-        ------
-        InputError
-            There is no such table.
-        """
-        texts, names = _text_table(self, table, digits)
-        escaped = texts.rename(columns=_markdown)
-        escaped.iloc[:, :names] = escaped.iloc[:, :names].map(_markdown)
-        rule = ["---"] * names + ["---:"] * (texts.shape[1] - names)
-        lines = [list(escaped.columns), rule, *escaped.to_numpy().tolist()]
-        return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-    def to_latex(self, table: str = "scores", *, digits: int = 3) -> str:
-        """Write one frame as a LaTeX ``tabular`` with the rules of booktabs.
-
-        Parameters
-        ----------
-        table : str, optional
-            ``scores`` or ``differences``.
-        digits : int, optional
-            Digits after the point.
-
-        Returns
-        -------
-        str
-            The table; every mean is followed by its interval, and names are escaped.
-
-        Raises
-        ------
-        InputError
-            There is no such table.
-        """
+    def to_latex(self, table: str = "scores") -> str:
+        """Write one frame, ``scores`` or ``differences``, as a ``tabular`` with booktabs' rules."""
         needs("jinja2", "notebook")
-        texts, names = _text_table(self, table, digits)
+        texts, names = self._texts(table)
         style = texts.style.hide(axis="index")
         style = style.format(escape="latex").format_index(escape="latex", axis="columns")
         layout = "l" * names + "r" * (texts.shape[1] - names)
@@ -173,37 +125,85 @@ class Comparison(DescribedFrames):
 
     def __repr__(self) -> str:
         """Write scores with their intervals, and how many differences are more than noise."""
-        ranked = _interval_texts(self)
-        shown = ranked.head(_SHOWN)
-        rows = [["", *self.measures]]
-        rows += [
-            [one_line(name, 40), *texts]
-            for name, texts in zip(shown["group"], shown[[*self.measures]].to_numpy(), strict=True)
-        ]
+        texts, _ = self._texts("scores")
+        texts = texts.drop(columns="documents")
+        rows = [["", *texts.columns[1:]], *texts.head(_SHOWN).to_numpy().tolist()]
+        rows = [[one_line(row[0], 40), *row[1:]] for row in rows]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        more = more_rows(len(ranked) - _SHOWN, "scores")
-        notes = [more] * bool(more) + [one_line(text, 400) for text in _sentences(self)]
-        return "\n  ".join([_title(self), *lines, *notes])
+        more = filter(None, [more_rows(len(texts) - _SHOWN, "scores")])
+        notes = [one_line(text, 400) for text in self._sentences()]
+        return "\n  ".join([self._title(), *lines, *more, *notes])
 
     def _repr_html_(self) -> str:
         """Write scores and differences as tables; every text is escaped."""
-        parts: list[Node | None] = [element("div", text, limit=400) for text in _sentences(self)]
+        parts: list[Node | None] = [element("div", text, limit=400) for text in self._sentences()]
         for name in ("scores", "differences"):
-            texts, names = _text_table(self, name, 3)
+            texts, names = self._texts(name)
             rows = texts.head(_SHOWN).map(lambda text: one_line(text, 60)).to_numpy().tolist()
             heads = [one_line(head, 60) for head in texts.columns]
             parts += [
                 card_table(heads, rows, len(heads) - names),
                 more_block(len(texts) - _SHOWN, name),
             ]
-        return card_html(_title(self), *parts, limit=300)
+        return card_html(self._title(), *parts, limit=300)
 
+    def _texts(self, table: str) -> tuple[pd.DataFrame, int]:
+        """Lay out one frame as texts, the best first; return also how many columns are names."""
+        if table not in ("scores", "differences"):
+            raise InputError(f"table={table!r}; {nearest(table, ('scores', 'differences'))}")
+        frame, mean = (
+            (self.scores, "mean") if table == "scores" else (self.differences, "b_minus_a")
+        )
+        ends = frame[[mean, "low", "high"]].astype("Float64").to_numpy(np.float64, na_value=np.nan)
+        frame = frame.assign(text=[with_range(*row, sign=table != "scores") for row in ends])
+        if table == "differences":
+            texts = frame[["a", "b", "measure", "documents"]].astype(object)
+            texts["b - a"], texts["p (Holm)"] = frame["text"], frame["p_holm"].map(number)
+        else:
+            index = ["group", "documents"]
+            first = frame[frame["measure"] == self.measures[0]]
+            first = first.sort_values("mean", ascending=False, kind="stable")
+            wide = frame.pivot_table("text", index, "measure", aggfunc="first", sort=False)
+            texts = wide.loc[first.set_index(index).index, list(self.measures)].reset_index()
+        texts = texts.rename(columns=one_line).map(lambda value: one_line(str(value)))
+        return texts, 1 if table == "scores" else 3
 
-# --- the comparison ---------------------------------------------------------------------------
+    def _sentences(self) -> list[str]:
+        """Summarise differences, detectable differences, and missing or invalid outputs."""
+        measure = self.measures[0]
+        first = self.differences[self.differences["measure"] == measure]
+        groups = self.differences.groupby("measure")["significant"]
+        found, pairs = groups.sum(), groups.size()
+        counts = ", ".join(f"{found[m]} of {pairs[m]} in {m}" for m in self.measures)
+        how = f"sign-flip test, Holm, confidence {self.drawing.percent}"
+        texts = [f"Distinguishable from noise ({how}): {counts}."]
+        detectable = first["detectable"].astype(np.float64).median()
+        if detectable >= 1 and measure in _UNIT_SCORES:
+            texts.append(f"So few documents cannot be trusted to show any difference in {measure}.")
+        elif not pd.isna(detectable):
+            texts.append(
+                f"A true difference in {measure} under about {detectable:.3f} (median over pairs) "
+                "is missed more than one time in five."
+            )
+        if (first[["only_a", "only_b"]].to_numpy() > 0).any():
+            texts.append("Not all have the same documents: differences are over those both have.")
+        invalid = self.scores[self.scores["measure"] == measure].set_index("group")["invalid"]
+        broken = [f"{name} {n}" for name, n in invalid.items() if n]
+        return texts + ([f"Invalid outputs, scored 0: {', '.join(broken)}."] if broken else [])
+
+    def _title(self) -> str:
+        fewest, most = self.scores["documents"].agg(["min", "max"])
+        base = f", against {one_line(self.baseline, 40)}" if self.baseline is not None else ""
+        return (
+            f"Comparison of {self.scores['group'].nunique()} groups by {', '.join(self.by)} on "
+            f"{'up to ' if fewest < most else ''}{plural(most, 'document')}{base}: "
+            f"mean [{self.drawing.percent} interval]"
+        )
+
 
 #: Scores of a document, at most 1; an invalid one has 0, whatever the row says.
 _UNIT_SCORES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged")
@@ -211,11 +211,11 @@ _UNIT_SCORES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged")
 _IDENTITY = ("run", "document", "domain", "schema", "valid", "message", "line", "column")
 
 
-class Outputs(NamedTuple):
-    """Outputs in tables with a row per document, sorted by name, and a column per group.
+class _Outputs(NamedTuple):
+    """Tables with a row per document, sorted by name, and a column per group.
 
-    `counts` and `invalid` count outputs; `scores` has a table of means for each measure, NaN where
-    there is no output.
+    `counts` and `invalid` count outputs; `scores` has the means of each measure, NaN where there is
+    no output.
     """
 
     groups: list[str]
@@ -224,9 +224,7 @@ class Outputs(NamedTuple):
     scores: dict[str, Numbers]
 
 
-def average_outputs(
-    summary: pd.DataFrame, by: str | Iterable[str], measures: Sequence[str]
-) -> Outputs:
+def _averaged(summary: pd.DataFrame, by: Iterable[str], measures: Sequence[str]) -> _Outputs:
     """Average the outputs of each document and group."""
     names = known_columns(by, summary)
     if "document" not in summary.columns:
@@ -237,40 +235,36 @@ def average_outputs(
     if summary.empty:
         raise InputError("summary: there are no rows to compare")
     for name in (*names, "document"):
-        gaps = int(summary[name].isna().sum())
-        if gaps:
+        if gaps := int(summary[name].isna().sum()):
             raise InputError(
                 f"summary: column {name!r} is missing in {gaps} of {len(summary)} rows; "
                 "drop these rows or fill the column"
             )
-    group = _groups(summary, names)
+    groups, group = _groups(summary, names)
     texts = pd.Index(summary["document"].astype(TEXT), dtype=object)
-    documents = texts.drop_duplicates().sort_values()
-    document = documents.get_indexer(texts)  # pandas 2's factorize ends texts at a NUL
+    document = texts.drop_duplicates().sort_values().get_indexer(texts)
     invalid = np.zeros(len(summary), dtype=bool)
     if "valid" in summary.columns:
         invalid = ~summary["valid"].to_numpy(dtype=bool)
-    shape = len(documents), len(group.categories)
-    cell_of = np.ravel_multi_index((document, group.codes), shape)
-    counts, invalid_counts = (
-        np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
-        for cells in (cell_of, cell_of[invalid])
-    )
-    scores = {}
-    for measure in measures:
+    values = {name: _numbers(summary, name, invalid) for name in measures}
+    frame = pd.DataFrame({"document": document, "group": group, "invalid": invalid, **values})
+    cells: dict[str, Any] = {"index": "document", "columns": "group"}
+    scores = {
         # sorted, as sums must not depend on the order of rows
-        values = _numbers(summary, measure, invalid).sort_values()
-        means = values.groupby(cell_of[values.index]).mean()
-        scores[measure] = np.full(shape, np.nan)
-        scores[measure].flat[means.index.to_numpy()] = means
-    return Outputs(list(group.categories), counts, invalid_counts, scores)
+        name: frame.sort_values(name).pivot_table(name, **cells).to_numpy()
+        for name in measures
+    }
+    counts, broken = (
+        frame.pivot_table("invalid", **cells, aggfunc=how, fill_value=0).to_numpy(np.int64)
+        for how in ("count", "sum")
+    )
+    return _Outputs(groups, counts, broken, scores)
 
 
-def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
-    """Return the group of each row, as a categorical of group labels in order."""
-    if len(names) == 1:
-        keys = pd.Index(summary[names[0]], dtype=object)
-    else:
+def _groups(summary: pd.DataFrame, names: list[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Return the labels of the groups in order, and the number of each row's group."""
+    keys = pd.Index(summary[names[0]], dtype=object)
+    if len(names) > 1:
         keys = pd.MultiIndex.from_frame(summary[names].astype(object)).to_flat_index()
     codes, groups = numbered(keys)
     try:
@@ -283,10 +277,10 @@ def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
     if len(set(labels)) < len(labels):
         twice = next(text for text in labels if labels.count(text) > 1)
         raise InputError(f"two groups of {names} are both written {twice!r}; rename one")
-    return pd.Categorical.from_codes(np.argsort(order)[codes], pd.Index(labels, dtype=object))
+    return labels, np.argsort(order)[codes]
 
 
-def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]) -> pd.Series:
+def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]) -> Numbers:
     """Return a measure of all outputs; an invalid output has 0 if the measure is a score."""
     known = [str(c) for c in summary.columns if c not in _IDENTITY]
     if measure not in known:
@@ -299,13 +293,13 @@ def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]
         values[invalid] = 0.0
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        row, others = summary.iloc[bad[0]], len(bad) - 1
+        row = summary.iloc[bad[0]]
         where = ", ".join(f"{n} {row[n]!r}" for n in ("run", "document") if n in summary.columns)
-        more = f", and in {plural(others, 'more row')}" if others else ""
+        more = f", and in {plural(len(bad) - 1, 'more row')}" if len(bad) > 1 else ""
         raise InputError(
             f"measure {measure!r} is {values[bad[0]]} at {where}{more}; drop these documents"
         )
-    return pd.Series(values)
+    return values
 
 
 MEASURES = ("pass_rate", "overall_score", "field_score")
@@ -331,8 +325,7 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     ----------
     source : results of a batch, pandas.DataFrame, mapping or list
         Results with `summary`: one row per output, with the columns ``document``, those of `by` and
-        those of `measures`; a mapping goes from run to one of the others, or from run to document
-        to `Evaluation`.
+        those of `measures`; mappings as in `breakdown`.
     by : str or iterable of str, optional
         The column of `summary` that makes a group, or several of them.
     measures : str or sequence of str, optional
@@ -346,15 +339,14 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     resamples : int, optional
         Bootstrap resamples and sign flips, 100 and up.
     seed : int, optional
-        The same seed gives the same result, in whatever order the rows are and whatever else is
+        The same seed gives the same result, whatever the order of rows and whatever else is
         compared; Holm's correction alone depends on the number of pairs.
 
     Returns
     -------
     Comparison
         `scores`, with groups sorted by name, and `differences` (``b_minus_a``). Without a baseline
-        ``b`` is the group of a pair that is higher in the first measure, so there no difference in
-        that measure is negative.
+        ``b`` is the group of a pair that is higher in the first measure.
 
     Raises
     ------
@@ -364,23 +356,15 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
 
     Notes
     -----
-    Intervals of means are BCa bootstrap intervals [1]_, with quantiles that are expanded for few
-    documents [2]_. ``p_value`` is that of the paired sign-flip test, and the interval of a
-    difference is that test inverted [3]_: it excludes 0 if and only if ``p_value`` is at most 1 -
-    confidence. ``p_holm`` and ``significant`` are corrected by Holm's method over the pairs of a
-    measure; intervals are not corrected, so one may exclude 0 where ``significant`` is False. With
-    five documents or fewer no sign-flip test can fall below 0.05, and differences have no interval
-    at a confidence of 0.95. ``detectable`` is the true difference that this number of documents,
-    with this spread, shows with a probability of 80 % [4]_ before any correction: a smaller one is
-    easily missed. docs/explanation/statistics.md has the coverage of intervals in simulations.
-
-    References
-    ----------
-    .. [1] B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), section 14.3.
-    .. [2] T. C. Hesterberg, What teachers should know about the bootstrap, The American
-       Statistician 69 (2015), section 5.3.
-    .. [3] J. A. Hartigan, Using subsample values as typical values, JASA 64 (1969).
-    .. [4] H. S. Bloom, Minimum detectable effects, Evaluation Review 19 (1995).
+    Intervals of means are BCa bootstrap intervals (B. Efron, R. J. Tibshirani, An Introduction to
+    the Bootstrap, 1993, section 14.3) with quantiles that are expanded for few documents (T. C.
+    Hesterberg, The American Statistician 69, 2015). ``p_value`` is that of the paired sign-flip
+    test, and the interval of a difference is that test inverted (J. A. Hartigan, JASA 64, 1969): it
+    excludes 0 if and only if ``p_value`` is at most 1 - confidence. ``p_holm`` and ``significant``
+    are corrected by Holm's method over the pairs of a measure; intervals are not corrected. With
+    five documents or fewer there is no p-value below 0.05, and no interval of a difference.
+    ``detectable`` is the true difference that is found with a probability of 80 % before any
+    correction (H. S. Bloom, Evaluation Review 19, 1995).
 
     Examples
     --------
@@ -398,7 +382,7 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     asked = (measures,) if isinstance(measures, str) else tuple(dict.fromkeys(measures))
     if not asked:
         raise InputError("`measures` is empty; name a column of summary, for example 'pass_rate'")
-    outputs = average_outputs(gather(source, "summary"), names, asked)
+    outputs = _averaged(gather(source, "summary"), names, asked)
     groups = outputs.groups
     pairs, reference = list(combinations(range(len(groups)), 2)), None
     if baseline is None:
@@ -435,7 +419,7 @@ def _is_lower(scores: Numbers, others: Numbers) -> bool:
     return bool(np.round(np.nansum(others - scores), DIGITS) > 0)
 
 
-def _score_rows(outputs: Outputs, drawing: Drawing) -> list[dict[str, Any]]:
+def _score_rows(outputs: _Outputs, drawing: Drawing) -> list[dict[str, Any]]:
     rows, samples = [], []
     for column, group in enumerate(outputs.groups):
         scored = outputs.counts[:, column] > 0
@@ -453,7 +437,7 @@ def _score_rows(outputs: Outputs, drawing: Drawing) -> list[dict[str, Any]]:
 
 
 def _difference_rows(
-    outputs: Outputs, pairs: list[tuple[int, int]], drawing: Drawing
+    outputs: _Outputs, pairs: list[tuple[int, int]], drawing: Drawing
 ) -> list[dict[str, Any]]:
     """Test all pairs, each over the documents that both have."""
     rows, samples = [], []
@@ -484,93 +468,3 @@ def _difference_rows(
         row.update(test.interval._asdict(), p_value=test.p, p_method=test.method)
         row.update(p_holm=p, significant=p <= drawing.alpha)
     return rows
-
-
-# --- text and HTML ----------------------------------------------------------------------------
-
-_TABLES = ("scores", "differences")
-_MOST_DIGITS = 15  # what a float holds
-_MARKED = re.compile(r"([\\`*_{}\[\]<>|#~&!])")
-_SHOWN = 20
-
-
-def _markdown(text: str) -> str:
-    """Escape what Markdown would take for markup."""
-    return _MARKED.sub(r"\\\1", text)
-
-
-def _ranges(rows: pd.DataFrame, mean: str) -> Numbers:
-    """Return the means of rows with both ends of their intervals; NaN where they are missing."""
-    return rows[[mean, "low", "high"]].astype("Float64").to_numpy(np.float64, na_value=np.nan)
-
-
-def _interval_texts(comparison: Comparison, digits: int = 3) -> pd.DataFrame:
-    """Return one row per group, the best first, with a column of texts per measure."""
-    scores = comparison._scores
-    scores = scores.assign(
-        text=[with_range(mean, low, high, digits) for mean, low, high in _ranges(scores, "mean")]
-    )
-    index = ["group", "documents"]
-    wide = scores.pivot_table(
-        index=index, columns="measure", values="text", aggfunc="first", sort=False
-    )
-    first = scores[scores["measure"] == comparison.measures[0]]
-    order = first.sort_values("mean", ascending=False, kind="stable").set_index(index).index
-    return wide.loc[order, list(comparison.measures)].reset_index()
-
-
-def _text_table(comparison: Comparison, table: str, digits: int) -> tuple[pd.DataFrame, int]:
-    """Lay out one frame as texts; return also how many of the columns hold names."""
-    if table not in _TABLES:
-        raise InputError(f"table={table!r}; {nearest(table, _TABLES)}")
-    if not 0 <= digits <= _MOST_DIGITS:
-        raise InputError(f"digits={digits!r}; expected a whole number from 0 to {_MOST_DIGITS}")
-    if table == "scores":
-        texts, names = _interval_texts(comparison, digits), 1
-    else:
-        frame, names = comparison._differences, 3
-        texts = frame[["a", "b", "measure", "documents"]].astype(object)
-        texts["b - a"] = [
-            with_range(mean, low, high, digits, sign=True)
-            for mean, low, high in _ranges(frame, "b_minus_a")
-        ]
-        texts["p (Holm)"] = [number(p, max(3, digits)) for p in frame["p_holm"]]
-    return texts.rename(columns=one_line).map(lambda value: one_line(str(value))), names
-
-
-def _sentences(c: Comparison) -> list[str]:
-    """Summarise differences, detectable differences, and missing or invalid outputs."""
-    measure = c.measures[0]
-    counts = ", ".join(_distinct(c, m) for m in c.measures)
-    how = f"sign-flip test, Holm, confidence {c.drawing.percent}"
-    texts = [f"Distinguishable from noise ({how}): {counts}."]
-    first = c._differences[c._differences["measure"] == measure]
-    detectable = first["detectable"].astype(np.float64).median()
-    if detectable >= 1 and measure in _UNIT_SCORES:
-        texts.append(f"So few documents cannot be trusted to show any difference in {measure}.")
-    elif not pd.isna(detectable):
-        texts.append(
-            f"A true difference in {measure} under about {detectable:.3f} (median over pairs) "
-            "is missed more than one time in five."
-        )
-    if (first[["only_a", "only_b"]].to_numpy() > 0).any():
-        texts.append("Not all have the same documents: differences are over those both have.")
-    invalid = c._scores[c._scores["measure"] == measure].set_index("group")["invalid"]
-    broken = [f"{name} {n}" for name, n in invalid.items() if n]
-    return texts + ([f"Invalid outputs, scored 0: {', '.join(broken)}."] if broken else [])
-
-
-def _title(c: Comparison) -> str:
-    documents = c._scores["documents"]
-    fewest, most = int(documents.min()), int(documents.max())
-    base = f", against {one_line(c.baseline, 40)}" if c.baseline is not None else ""
-    return (
-        f"Comparison of {c._scores['group'].nunique()} groups by {', '.join(c.by)} on "
-        f"{'up to ' if fewest < most else ''}{most} document{'s' if most > 1 else ''}{base}: "
-        f"mean [{c.drawing.percent} interval]"
-    )
-
-
-def _distinct(c: Comparison, measure: str) -> str:
-    rows = c._differences[c._differences["measure"] == measure]
-    return f"{int(rows['significant'].fillna(value=False).sum())} of {len(rows)} in {measure}"

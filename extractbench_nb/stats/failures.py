@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,61 +27,34 @@ from extractbench_nb.support.pandas_helpers import numbered, refuse_missing
 
 Counts = npt.NDArray[np.int64]
 
-POSITION_COLUMNS = FrameSpec(
-    "failure_positions",
-    "one row per failure and part of the text; the last row of a failure has no position",
-    (
-        Column("failure", "string", "how attempts failed", ", ".join(FAILURES[1:])),
-        Column(
-            "start", "Float64", "start of the part / length; missing without a position", "", True
-        ),
-        Column("end", "Float64", "end of the part / length; missing without a position", "", True),
-        Column("attempts", "int64", "attempts that break there", "0 and up"),
-        Column("share", "float64", "attempts / all attempts with this failure", "0 to 1"),
-    ),
-)
-
-#: Label of sums.
-_TOTAL = "total"
-
 
 class AttemptGroups(NamedTuple):
-    """Attempts grouped by the columns `names`.
-
-    `labels` and `first` (the row of its first attempt) have one entry per group; `numbers` has the
-    number of its group for each attempt.
-    """
+    """Attempts grouped by the columns `names`: a label per group, a group number per attempt."""
 
     names: list[str]
     labels: list[tuple[Any, ...]]
-    first: Counts
     numbers: Counts
 
 
 def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> AttemptGroups:
-    """Group attempts by their values in some columns."""
+    """Group attempts by their values in some columns, each in order of first occurrence."""
     refuse_missing(attempts, (), "attempts")
     names = [] if by is None else known_columns(by, attempts, without=("failure",))
     codes, values = [np.zeros(len(attempts), dtype=np.int64)], []
     for name in names:
-        try:
-            column_codes, column_values = numbered(attempts[name])
-        except TypeError:
-            raise InputError(f"by is {name!r}; its values cannot be compared") from None
+        column_codes, column_values = numbered(attempts[name])
         codes.append(column_codes)
         values.append(list(column_values))
-    keys, first, numbers = np.unique(
-        np.column_stack(codes), axis=0, return_index=True, return_inverse=True
-    )
+    keys, numbers = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
     labels = [
         tuple(column[code] for column, code in zip(values, key[1:], strict=True))
         for key in keys.tolist()
     ]
-    return AttemptGroups(names, labels, first, numbers.reshape(-1))
+    return AttemptGroups(names, labels, numbers.reshape(-1))
 
 
 def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
-    """Count the attempts of each group by how they ended."""
+    """Count the attempts of each group by how they ended: one row per name in `FAILURES`."""
     counts = np.zeros((len(FAILURES), len(groups.labels)), dtype=np.int64)
     np.add.at(counts, (_failure_numbers(attempts), groups.numbers), 1)
     return counts
@@ -88,11 +62,13 @@ def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
 
 def _failure_numbers(attempts: pd.DataFrame) -> Counts:
     refuse_missing(attempts, ("failure",), "attempts")
-    words = attempts["failure"].tolist()
-    for word in dict.fromkeys(words):
-        if not isinstance(word, str) or word not in FAILURES:
-            raise InputError(f"attempts: unknown failure {word!r}; {nearest(word, FAILURES)}")
-    return np.array([FAILURES.index(word) for word in words], dtype=np.int64)
+    codes = pd.Index(FAILURES, dtype=object).get_indexer(
+        pd.Index(attempts["failure"], dtype=object)
+    )
+    if len(unknown := attempts.loc[codes < 0, "failure"]):
+        word = unknown.iloc[0]
+        raise InputError(f"attempts: unknown failure {word!r}; {nearest(word, FAILURES)}")
+    return codes.astype(np.int64)
 
 
 def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd.DataFrame:
@@ -109,17 +85,14 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     Returns
     -------
     pandas.DataFrame
-        Counts. One row per failure that occurs, in the order of `FAILURES`, and a last row
-        ``total``; one column per value of `by`, or per combination that occurs (a MultiIndex), in
-        order of first occurrence, and a last column ``total``. Valid outputs are not counted; a
-        group without failures has zeros. Attempts without a value of `by` have a column of their
-        own.
+        Counts: one row per failure that occurs, in the order of `FAILURES`; one column per value of
+        `by`, or per combination that occurs (a MultiIndex), in order of first occurrence; and a
+        last row and column ``total``. Valid outputs are not counted.
 
     Raises
     ------
     InputError
-        `attempts` is not a frame, `by` is not a column or is ``failure``, the values of the column
-        cannot be compared, or one of them is ``total``.
+        `attempts` is not a frame, or `by` is not a column or is ``failure``.
 
     Examples
     --------
@@ -131,41 +104,43 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     failure
     empty_response  1  1      2
     total           1  1      2
-    >>> failure_modes(attempts, ["run", "domain"])
-    run             a     b total
-    domain          x  y  y
-    failure
-    empty_response  0  1  1     2
-    total           0  1  1     2
     """
     attempts = as_pandas(attempts)
     groups = group_attempts(attempts, by)
+    if not groups.names:
+        raise InputError("by is None; name a column, for example 'run'")
     counts = count_failures(attempts, groups)[1:]  # without valid outputs, "none"
     occurring = np.flatnonzero(counts.any(axis=1))
     rows = np.vstack([counts[occurring], counts.sum(axis=0)])
-    cells = np.column_stack([rows, rows.sum(axis=1)])
-    names = [*(FAILURES[1 + kind] for kind in occurring), _TOTAL]
-    index = pd.Index(names, dtype=object, name="failure")
-    return pd.DataFrame(cells, index, _column_index(groups))
-
-
-def _column_index(groups: AttemptGroups) -> pd.Index[Any]:
-    if not groups.names:
-        raise InputError("by is None; name a column, for example 'run'")
-    total = (_TOTAL, *[""] * (len(groups.names) - 1))
-    if total in set(groups.labels):
-        name = groups.names[0]
-        raise InputError(f"by is {name!r}; one of its values is 'total', the name of the sum")
-    labels = [*groups.labels, total]
-    if len(groups.names) == 1:
-        values = [value for (value,) in labels]
-        return pd.Index(values, dtype=object, name=groups.names[0], tupleize_cols=False)
+    labels = [*groups.labels, ("total", *[""] * (len(groups.names) - 1))]
     levels = [pd.Index(values, dtype=object) for values in zip(*labels, strict=True)]
-    return pd.MultiIndex.from_arrays(levels, names=groups.names)
+    columns: pd.Index[Any] = pd.MultiIndex.from_arrays(levels, names=groups.names)
+    if len(levels) == 1:
+        columns = levels[0].rename(groups.names[0])
+    names = [*(FAILURES[1 + kind] for kind in occurring), "total"]
+    index = pd.Index(names, dtype=object, name="failure")
+    return pd.DataFrame(np.column_stack([rows, rows.sum(axis=1)]), index, columns)
+
+
+POSITION_COLUMNS = FrameSpec(
+    "failure_positions",
+    "one row per failure and part of the text; the last row of a failure has no position",
+    (
+        Column("failure", "string", "how attempts failed", ", ".join(FAILURES[1:])),
+        Column("start", "Float64", "start of the part / length; missing: no position", "", True),
+        Column("end", "Float64", "end of the part / length; missing: no position", "", True),
+        Column("attempts", "int64", "attempts that break there", "0 and up"),
+        Column("share", "float64", "attempts / all attempts with this failure", "0 to 1"),
+    ),
+)
 
 
 def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame:
     """Count the positions in the text at which failed outputs break.
+
+    The position is that of `parse_output`: the first trailing comma, or where Python's parser stops
+    on malformed JSON. ``truncated_json`` breaks in the last part. Failed calls, empty responses and
+    schema violations have no position.
 
     Parameters
     ----------
@@ -178,9 +153,8 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     -------
     pandas.DataFrame
         For each failure that occurs, in the order of `FAILURES`: one row per part of the text,
-        parts with a count of 0 included, and a last row for attempts without a position, whose
-        ``start`` and ``end`` are missing; see `POSITION_COLUMNS`. The counts of a failure add up
-        to its row of `failure_modes`. A position on a border belongs to the part that begins there.
+        parts with a count of 0 included, and a last row for attempts without a position; see
+        `POSITION_COLUMNS`. A position on a border belongs to the part that begins there.
 
     Raises
     ------
@@ -188,64 +162,48 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
         `bins` is not a whole number of 1 or more, a column is missing, or a position is outside
         its text.
 
-    Notes
-    -----
-    The position is that of `parse_output`: the first trailing comma, or where Python's parser stops
-    on malformed JSON. A text that was cut off breaks at its own end: ``truncated_json`` is in the
-    last part however much is missing, and whatever white space or fence follows. Failed calls,
-    empty responses and schema violations have no position.
-
     Examples
     --------
     >>> attempts = pd.DataFrame({
     ...     "failure": ["trailing_comma", "trailing_comma", "empty_response"],
     ...     "offset": [10, 80, None], "characters": [100, 100, 0]})
-    >>> failure_positions(attempts, bins=2)[["failure", "start", "end", "attempts"]]
+    >>> failure_positions(attempts, bins=1)[["failure", "start", "end", "attempts"]]
               failure  start   end  attempts
-    0  empty_response    0.0   0.5         0
-    1  empty_response    0.5   1.0         0
-    2  empty_response   <NA>  <NA>         1
-    3  trailing_comma    0.0   0.5         1
-    4  trailing_comma    0.5   1.0         1
-    5  trailing_comma   <NA>  <NA>         0
+    0  empty_response    0.0   1.0         0
+    1  empty_response   <NA>  <NA>         1
+    2  trailing_comma    0.0   1.0         2
+    3  trailing_comma   <NA>  <NA>         0
     """
-    check_bins(bins)
+    _check_bins(bins)
     attempts = as_pandas(attempts)
     refuse_missing(attempts, ("failure", "offset", "characters"), "attempts")
-    numbers = _failure_numbers(attempts)
+    offset, size = (
+        attempts[name].to_numpy(np.float64, na_value=np.nan) for name in ("offset", "characters")
+    )
+    size = np.nan_to_num(size)
+    if len(outside := np.flatnonzero((offset < 0) | (offset > size))):
+        row = outside[0]
+        position = f"{offset[row]:.16g} of {size[row]:.16g} characters"
+        raise InputError(f"attempts: row {row} breaks at {position}")
+    part = np.minimum(offset * bins // np.maximum(size, 1), bins - 1)
+    is_cut = attempts["failure"].eq("truncated_json").to_numpy(bool)
+    part = np.where(np.isnan(offset), bins, np.where(is_cut, bins - 1, part)).astype(np.int64)
+    kinds = _failure_numbers(attempts)
     counts = np.zeros((len(FAILURES), bins + 1), dtype=np.int64)
-    np.add.at(counts, (numbers, _parts(attempts, bins)), 1)
-    starts = [part / bins for part in range(bins)]
-    parts = list(zip([*starts, None], [*starts[1:], 1.0, None], strict=True))
+    np.add.at(counts, (kinds, part), 1)
+    borders = [at / bins for at in range(bins + 1)]
+    parts = [*pairwise(borders), (None, None)]
     rows = [
-        (FAILURES[kind], *part, int(count), count / counts[kind].sum())
-        for kind in np.unique(numbers[numbers > 0])
-        for part, count in zip(parts, counts[kind], strict=True)
+        (FAILURES[kind], *ends, int(count), count / counts[kind].sum())
+        for kind in np.unique(kinds[kinds > 0])
+        for ends, count in zip(parts, counts[kind], strict=True)
     ]
     return POSITION_COLUMNS.from_rows(rows)
 
 
-def check_bins(bins: object) -> None:
-    """Raise `InputError` unless `bins` is a whole number of 1 or more."""
-    if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
+def _check_bins(bins: object) -> None:
+    if type(bins) is not int or bins < 1:
         raise InputError(f"bins={bins!r}; expected a whole number of 1 or more")
-
-
-def _parts(attempts: pd.DataFrame, bins: int) -> Counts:
-    """Return the part in which each text breaks; one past the last for those without position."""
-    parts = np.full(len(attempts), bins, dtype=np.int64)
-    cut_off = (attempts["failure"] == "truncated_json").tolist()
-    pairs = zip(attempts["offset"].tolist(), attempts["characters"].tolist(), strict=True)
-    for row, (offset, characters) in enumerate(pairs):
-        if pd.isna(offset):
-            continue
-        size = 0 if pd.isna(characters) else characters
-        if not 0 <= offset <= size:
-            position = f"{offset:.16g} of {size:.16g} characters"
-            raise InputError(f"attempts: row {row} breaks at {position}")
-        part = int(offset) * bins // max(int(size), 1)
-        parts[row] = bins - 1 if cut_off[row] else min(part, bins - 1)
-    return parts
 
 
 # --- intervals --------------------------------------------------------------------------------
@@ -308,6 +266,8 @@ def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, floa
     return limit**2 * centre * (1 - centre) / (documents + z**2), documents, False
 
 
+# --- length -----------------------------------------------------------------------------------
+
 #: Measures of length: columns of a dataset's documents.
 LENGTHS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")
 
@@ -353,9 +313,8 @@ def validity_by_length(
         Measure of length. Of gold: ``gold_tokens`` (as in Table 6 of the ExtractBench paper),
         ``gold_values``, ``array_items`` or ``fields``. Of the PDF: ``pages`` or ``pdf_tokens``.
     bins : int, optional
-        Number of bins, 1 and up, each with about the same number of documents. Equal lengths share
-        a bin, which may make it larger than others. If there are fewer different lengths than bins,
-        each length is a bin.
+        Number of bins, 1 and up, each with about the same number of documents; equal lengths share
+        a bin.
     by : str or iterable of str, optional
         Columns of `attempts` that define groups, for example ``run``; a single group by default.
         The bins are the same for all groups.
@@ -366,34 +325,27 @@ def validity_by_length(
     -------
     pandas.DataFrame
         One row per group and bin, from the shortest to the longest: the columns of `by` and those
-        of `LENGTH_COLUMNS`. Bins without attempts of a group have no row. Attempts of unknown
-        length are in a last row whose ``bin`` is NA.
+        of `LENGTH_COLUMNS`. Attempts of unknown length are in a last row whose ``bin`` is NA. The
+        sample size of intervals is the number of documents: outputs of several runs on one document
+        are not independent.
 
     Raises
     ------
     InputError
         A name or a document is unknown, a number is out of range, or a column is missing.
 
-    Notes
-    -----
-    The intervals are Wilson's, with the number of documents as the sample size: outputs of several
-    runs on one document are not independent; `baseline_tables` does the same. Documents of one
-    schema share much more than their length, so that a bin may represent a schema.
-
     Examples
     --------
-    >>> from extractbench_nb.runs.dataset import load_dataset
-    >>> from extractbench_nb.runs.outputs import read_outputs
-    >>> ds = load_dataset("sample")
-    >>> attempts = read_outputs(ds.runs, ds)
-    >>> found = validity_by_length(attempts, ds, bins=2)
+    >>> import extractbench_nb as xb
+    >>> ds = xb.load_dataset("sample")
+    >>> found = validity_by_length(xb.read_outputs(ds.runs, ds), ds, bins=2)
     >>> found[["bin", "documents", "attempts"]]
        bin  documents  attempts
     0    1          7        28
     1    2          7        28
     """
-    check_bins(bins)
-    drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
+    _check_bins(bins)
+    drawing = Drawing(confidence)
     attempts = as_pandas(attempts)
     refuse_missing(attempts, ("document", "valid"), "attempts")
     groups = group_attempts(attempts, by)
@@ -406,6 +358,7 @@ def validity_by_length(
         length=lengths,
         group=groups.numbers,
         bin=np.where(numbers > 0, numbers, bins + 1),  # without a length: last
+        row=np.arange(len(attempts)),
     )
     cells = frame.groupby(["group", "bin"])
     table = cells.agg(
@@ -415,18 +368,14 @@ def validity_by_length(
         documents=("document", "nunique"),
         attempts=("valid", "size"),
         valid=("valid", "sum"),
+        row=("row", "first"),
     ).reset_index()
     ends = [valid_interval(part, drawing)[:2] for _, part in cells]
-    table["low"], table["high"] = np.round(
-        np.array(ends, dtype=np.float64).reshape(-1, 2), DIGITS
-    ).T
+    table[["low", "high"]] = np.array(ends, dtype=np.float64).reshape(-1, 2).round(DIGITS)
     table["share"] = table["valid"] / table["attempts"]
     table["bin"] = table["bin"].where(table["bin"] <= bins)
-    labels = attempts[groups.names].iloc[groups.first[table["group"]]].reset_index(drop=True)
+    labels = attempts[groups.names].iloc[table["row"]].reset_index(drop=True)
     return pd.concat([labels, LENGTH_COLUMNS.from_records(table.assign(measure=of))], axis=1)
-
-
-# --- lengths -----------------------------------------------------------------------------------
 
 
 def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
@@ -441,9 +390,6 @@ def _lengths(attempts: pd.DataFrame, dataset: DatasetLike, of: str) -> Numbers:
             hint = nearest(name, map(str, length_of.index))
             raise InputError(f"unknown document {name!r}; {hint}")
     return attempts["document"].map(length_of).to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-# --- bins --------------------------------------------------------------------------------------
 
 
 def _bin_numbers(attempts: pd.DataFrame, lengths: Numbers, bins: int) -> Counts:

@@ -29,18 +29,18 @@ _CELLS = 1 << 20
 _FEWEST = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Drawing:
     """Confidence of intervals, number of resamples and sign flips, and seed of the generators."""
 
     confidence: float
-    resamples: int
-    seed: int
+    resamples: int = 9999
+    seed: int = 0
 
     def __post_init__(self) -> None:
         """Check that the values are in range."""
-        is_number = isinstance(self.confidence, float | int | np.number)
-        if not is_number or not 0 < self.confidence < 1:
+        check_share("confidence", self.confidence)
+        if self.confidence in (0, 1):
             raise InputError(f"confidence={self.confidence!r}; it lies between 0 and 1, as 0.95")
         for name, least in (("resamples", _FEWEST), ("seed", 0)):
             value = getattr(self, name)
@@ -72,7 +72,7 @@ class Drawing:
 
     def generator(self, size: int, purpose: str) -> np.random.Generator:
         """Return the generator for samples of one size."""
-        number = ("bootstrap", "flips", "weights").index(purpose)
+        number = ("bootstrap", "flips").index(purpose)
         return np.random.default_rng([self.seed, size, number])
 
 
@@ -161,23 +161,6 @@ def counts_drawn(size: int, drawing: Drawing) -> Iterator[Numbers]:
         yield counts.reshape(rows, size).astype(np.float64)
 
 
-def weights_drawn(size: int, drawing: Drawing, columns: int = 1) -> Iterator[Numbers]:
-    """Yield random weights of `size` documents and one more, which add up to 1, as rows.
-
-    They are uniform on the simplex: the Bayesian bootstrap (D. B. Rubin, Annals of Statistics 9,
-    1981) with one additional document, the last column. If that has the highest possible value, the
-    quantiles of the weighted mean are the upper bounds of N. Gaffke (Mathematical Methods of
-    Statistics 14, 2005); with the lowest possible value, the lower bounds. If each document is 0 or
-    1 these are the bounds of Clopper and Pearson. For other bounded values no counterexample to
-    their coverage is known, and there is no proof (E. Learned-Miller, P. S. Thomas,
-    arXiv:1905.06208, 2019). `columns` is the width of what is computed per row.
-    """
-    generator = drawing.generator(size, "weights")
-    for rows in _chunks(drawing.resamples, max(size, columns)):
-        drawn = generator.standard_exponential((rows, size + 1))
-        yield drawn / drawn.sum(axis=1, keepdims=True)
-
-
 def bca_bounds(
     resampled: Numbers, estimates: Numbers, acceleration: Numbers, drawing: Drawing, units: int
 ) -> tuple[Numbers, npt.NDArray[np.bool_]]:
@@ -207,21 +190,21 @@ def bca_bounds(
 
 
 def resampled_interval(
-    value: float, resampled: Numbers, left_out: Numbers, times: Numbers, drawing: Drawing
+    value: float, resampled: Numbers, left_out: Numbers, drawing: Drawing
 ) -> Interval:
     """Return the interval of a statistic from its resamples, NaN where it is not defined.
 
-    `left_out` has its values without one unit each, which stands for `times` equal units: the
-    acceleration is a sixth of the skewness of this jackknife.
+    `left_out` has its values without one document each: the acceleration is a sixth of the skewness
+    of this jackknife.
     """
     defined = resampled[~np.isnan(resampled)]
     undefined = 1 - len(defined) / len(resampled)
-    deviations = np.average(left_out, weights=times) - left_out
-    spread = float((times * deviations**2).sum())
+    deviations = left_out.mean() - left_out
+    spread = float((deviations**2).sum())
     curve = np.array([np.nan])
     if spread > 0 and not undefined:
-        curve[0] = (times * deviations**3).sum() / (6 * spread**1.5)
-    bounds, bca = bca_bounds(defined[:, None], np.array([value]), curve, drawing, int(times.sum()))
+        curve[0] = (deviations**3).sum() / (6 * spread**1.5)
+    bounds, bca = bca_bounds(defined[:, None], np.array([value]), curve, drawing, len(left_out))
     method = "BCa" if bca[0] else "percentile"
     method += f", {undefined:.1%} of resamples undefined" if undefined else ""
     low, high = map(float, bounds[0])
@@ -229,14 +212,7 @@ def resampled_interval(
 
 
 def wilson_interval(share: float, rows: float, drawing: Drawing) -> Interval:
-    """Return Wilson's score interval (E. B. Wilson, JASA 22, 1927).
-
-    Examples
-    --------
-    >>> low, high, _ = wilson_interval(0.0, 7, Drawing(0.95, 100, 0))
-    >>> low, round(high, 3)
-    (0.0, 0.354)
-    """
+    """Return Wilson's score interval (E. B. Wilson, JASA 22, 1927)."""
     z = drawing.quantile
     middle = share + z**2 / (2 * rows)
     half = z * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
@@ -359,11 +335,9 @@ def _between(flips: Numbers, values: Numbers) -> tuple[Numbers, Numbers]:
 def holm(p_values: npt.ArrayLike) -> Numbers:
     """Adjust p-values by S. Holm's sequentially rejective procedure (Scand. J. Stat. 6, 1979)."""
     values = np.asarray(p_values, dtype=np.float64)
-    adjusted = np.full(len(values), np.nan)
-    order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]
-    factors = len(order) - np.arange(len(order))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * factors))
-    return adjusted
+    order = np.argsort(values, kind="stable")
+    adjusted = np.maximum.accumulate(values[order] * (len(values) - np.arange(len(values))))
+    return np.minimum(1.0, adjusted)[np.argsort(order)]
 
 
 def detectable_difference(differences: Numbers, drawing: Drawing) -> float | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.core import REGISTRY
+from extractbench_nb.core import REGISTRY, Metric, evaluate
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
 from extractbench_nb.core.schema import SchemaSource, parse_schema
 from extractbench_nb.core.text import Judge
@@ -19,7 +21,6 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.stats.agreements import kappas, share_interval
 from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.intervals import EQUAL, Drawing, number, with_range
-from extractbench_nb.stats.metric_trials import scored_pairs
 from extractbench_nb.support.cards import TextCard, more_rows
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import one_line, plural
@@ -172,8 +173,6 @@ def choose_metric(
     *,
     judge: str | Judge = "offline",
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> MetricChoice:
     """Choose the metric and threshold that agree best with verdicts on pairs, per field.
 
@@ -187,10 +186,6 @@ def choose_metric(
         Of judged metrics.
     confidence : float, optional
         Of the intervals, between 0 and 1.
-    resamples : int, optional
-        Bootstrap resamples of the documents, 100 and up.
-    seed : int, optional
-        The same seed gives the same folds and intervals.
 
     Returns
     -------
@@ -225,7 +220,7 @@ def choose_metric(
     >>> found.choices["config"].tolist()
     [{'metric_id': 'string_case_insensitive'}]
     """
-    drawing = Drawing(confidence, resamples, seed)
+    drawing = Drawing(confidence, 2000)
     rows, left_out = _labelled(labels)
     choices: list[dict[str, Any]] = []
     scores: list[dict[str, Any]] = []
@@ -268,7 +263,7 @@ def _chosen(
     rows: pd.DataFrame, judge: str | Judge, drawing: Drawing
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the choice for some rows, and the scores of all metrics."""
-    rows, trials = scored_pairs(rows, judge)
+    rows, trials = _scored_pairs(rows, judge)
     label, size = rows["label"].to_numpy(bool), len(rows)
     passing = int(label.sum())
     choice = {"labels": size, "passing": passing}
@@ -320,3 +315,90 @@ def _chosen(
         )
         chosen = {}
     return choice | chosen | {"note": "; ".join(notes)}, scores
+
+
+# --- trials: which pairs pass by each setting of a metric ---------------------------------------
+
+Flags = npt.NDArray[np.bool_]
+
+#: Thresholds that are tried, and multiples of other numbers, such as a tolerance.
+_MARKS, _FACTORS = [n / 100 for n in range(101)], (1, 5, 10, 50, 100)
+
+
+def _candidates(kinds: set[str]) -> list[Metric]:
+    """Return the registered metrics for values of these types, the simplest first."""
+    kind = kinds.pop() if len(kinds) == 1 else "string"  # others are compared as text
+    entries = [
+        entry
+        for entry in REGISTRY.entries.values()
+        if not (entry.skips or entry.is_for_arrays)
+        and (kind in entry.named_types or not (entry.named_types or entry.judged))
+    ]
+    return sorted(entries, key=lambda entry: (entry.judged, entry.threshold is not None))
+
+
+def _settings(entry: Metric) -> list[dict[str, Any]]:
+    """Return the params to score with, the declared ones first; a threshold needs one score."""
+    values = {
+        p.name: p.choices or [p.default * factor for factor in _FACTORS]
+        for p in entry.params
+        if entry.threshold is None
+        and (p.choices or (p.kind == "number" and p.default and not p.is_whole))
+    }
+    grid = (dict(zip(values, found, strict=True)) for found in product(*values.values()))
+    changed = [{n: v for n, v in params.items() if v != entry.defaults[n]} for params in grid]
+    return sorted(changed, key=len)
+
+
+class _Trial(NamedTuple):
+    """A metric with its settings, the declared one first, and which pairs pass by each."""
+
+    metric: str
+    settings: list[dict[str, Any]]
+    passed: Flags
+
+    def cross_validated(self, label: Flags, folds: npt.NDArray[np.int64]) -> Flags:
+        """Return the verdicts on each fold by the setting that is best on the others."""
+        agrees, verdicts = self.passed == label, np.zeros(len(label), dtype=bool)
+        for fold in np.unique(folds):
+            best = agrees[:, folds != fold].sum(axis=1).argmax()
+            verdicts[folds == fold] = self.passed[best, folds == fold]
+        return verdicts
+
+    def config(self, label: Flags) -> dict[str, Any]:
+        """Return the ``evaluation_config`` of the setting that is best on all labels."""
+        params = self.settings[(self.passed == label).sum(axis=1).argmax()]
+        return {"metric_id": self.metric, **({"params": params} if params else {})}
+
+
+def _scored_pairs(rows: pd.DataFrame, judge: str | Judge) -> tuple[pd.DataFrame, list[_Trial]]:
+    """Score all pairs by all settings at once; leave out what is decided before any metric."""
+    entries = _candidates({json_type(value) for value in rows["gold"].tolist()})
+    settings = [(entry, params) for entry in entries for params in _settings(entry)]
+    config = {"metrics": [{"metric_id": e.name, "params": p} for e, p in settings]}
+    sides = [{f"c{n}": v for n, v in enumerate(rows[s].tolist())} for s in ("gold", "predicted")]
+    properties = {
+        name: {"type": json_type(value), "evaluation_config": config}
+        for name, value in sides[0].items()
+    }
+    schema = {"type": "object", "properties": properties}
+    fields = evaluate(schema, *sides, judge=judge).fields
+    is_asked = fields["outcome"].isin(("correct", "incorrect", "judge_error"))
+    usable = is_asked.groupby(fields["path"], sort=False).all().to_numpy(bool)
+    rows, fields = rows[usable], fields[is_asked]
+    label = rows["label"].to_numpy(bool)
+    shape = len(rows), len(settings)
+    scores = fields["score"].astype("Float64").to_numpy(float, na_value=np.nan).reshape(shape).T
+    passed = fields["passed"].astype("boolean").to_numpy(bool, na_value=False).reshape(shape).T
+    passed = np.where(np.isnan(scores), ~label, passed)  # without a verdict: never right
+    trials = []
+    for entry in entries:
+        places = [n for n, (e, _) in enumerate(settings) if e is entry]
+        params, found = [settings[n][1] for n in places], passed[places]
+        name, score, mark = entry.threshold, scores[places[0]], entry.pass_mark({})
+        if name and (found[0] == (score >= mark))[~np.isnan(score)].all():
+            marks = sorted({mark, *_MARKS}, key=lambda m: abs(m - mark))
+            params = [{name: m} for m in marks]
+            found = np.where(np.isnan(score), ~label, score >= np.array(marks)[:, None])
+        trials.append(_Trial(entry.name, params, found))
+    return rows, trials

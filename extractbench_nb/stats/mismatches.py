@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-from functools import cache, partial
+from functools import cache
 from math import isclose, isfinite
 from typing import Any, NamedTuple
 
@@ -73,9 +73,6 @@ _MAX_LENGTH, _MAX_BITS = 40_000, 80
 _TRUTHS = {True: True, "true": True, "yes": True, False: False, "false": False, "no": False}
 _DIGIT, _CLOCK, _WORD = re.compile(r"\d"), re.compile(r"\d{1,2}:\d\d"), re.compile(r"[^\W_]+")
 
-#: Whether gold has the predicted value elsewhere: `other_item`, `misplaced`, or None.
-_Elsewhere = Callable[[], str | None]
-
 
 def mismatch_kind(
     gold: Any, predicted: Any, *, siblings: Collection[Any] = (), items: Collection[Any] = ()
@@ -107,10 +104,11 @@ def mismatch_kind(
         Counter(_caseless(value) for value in values if isinstance(value, _SCALARS))
         for values in (items, siblings)
     )
-    return _kind(gold, predicted, partial(_origin, predicted, in_items, in_siblings))
+    return _kind(gold, predicted, _origin(predicted, in_items, in_siblings))
 
 
-def _kind(gold: Any, predicted: Any, elsewhere: _Elsewhere) -> str:
+def _kind(gold: Any, predicted: Any, origin: str | None) -> str:
+    """Name the kind of two scalars; `origin`: where gold has the predicted value."""
     plain = [v.strip().casefold() if isinstance(v, str) else v for v in (gold, predicted)]
     if any(isinstance(value, str) and is_placeholder(value) for value in plain):
         return "null_word"
@@ -124,15 +122,15 @@ def _kind(gold: Any, predicted: Any, elsewhere: _Elsewhere) -> str:
     if isinstance(gold, str) and isinstance(predicted, str):  # JSON numbers are no dates
         day, other_day = map(parse_date, texts)
         if day and other_day:
-            return _kind_of_dates(day, other_day, texts, elsewhere)
+            return _kind_of_dates(day, other_day, texts, origin)
     if any(map(_DIGIT.search, texts)):
         number, other_number = _number(gold), _number(predicted)
         if number and other_number:
             if (kind := _kind_of_equal_numbers(number, other_number)) == "writing":
                 is_one_type = isinstance(gold, str) == isinstance(predicted, str)
                 return "writing" if is_one_type else "json_type"
-            return kind or elsewhere() or _kind_of_numbers(number, other_number) or "other"
-    return _kind_of_texts(*texts, elsewhere) or "other"
+            return kind or origin or _kind_of_numbers(number, other_number) or "other"
+    return _kind_of_texts(*texts, origin) or "other"
 
 
 def _is_comparable(value: str | float) -> bool:
@@ -141,14 +139,14 @@ def _is_comparable(value: str | float) -> bool:
     return len(value) <= _MAX_LENGTH if isinstance(value, str) else isfinite(value)
 
 
-def _kind_of_dates(a: Date, b: Date, texts: Sequence[str], elsewhere: _Elsewhere) -> str:
+def _kind_of_dates(a: Date, b: Date, texts: Sequence[str], origin: str | None) -> str:
     if a.precision == b.precision and dates_equal(a, b):
         clock, other_clock = map(_CLOCK.findall, texts)
         if clock == other_clock:
             return "writing"
         return "date" if clock and other_clock else "truncated" if clock else "extra_text"
-    if kind := elsewhere():
-        return kind
+    if origin:
+        return origin
     if a.precision == b.precision:
         is_swapped = a.day is not None and (a.year, a.month, a.day) == (b.year, b.day, b.month)
         return "day_month_swapped" if is_swapped else "date"
@@ -262,7 +260,7 @@ _FEWEST_OF_TYPO = 5
 _TYPOS = ((7, 1), (19, 2), (_MAX_LENGTH, 3))
 
 
-def _kind_of_texts(gold: str, predicted: str, elsewhere: _Elsewhere) -> str | None:
+def _kind_of_texts(gold: str, predicted: str, origin: str | None) -> str | None:
     a, b = fold(gold), fold(predicted)
     words, other_words = _WORD.findall(a), _WORD.findall(b)
     x, y = "".join(words), "".join(other_words)
@@ -270,8 +268,8 @@ def _kind_of_texts(gold: str, predicted: str, elsewhere: _Elsewhere) -> str | No
     same_numbers = same_numerals and _TELLING.findall(a) == _TELLING.findall(b)
     if same_numbers and x == y:
         return "writing"
-    if kind := elsewhere():
-        return kind
+    if origin:
+        return origin
     if not x or not y or x == y:
         return None
     if len(x) == len(y) and x.translate(_LOOKALIKES) == y.translate(_LOOKALIKES):
@@ -405,37 +403,29 @@ def mismatch_kinds(fields: pd.DataFrame) -> list[str | None]:
     is absent and the other holds a word for nothing (``null_word``); None in other rows.
     """
     golds = fields["gold"].tolist()
-    if "accepted_as" in fields:  # frames of format 2 lack it
-        golds = [_scored(*both) for both in zip(golds, fields["accepted_as"], strict=True)]
+    if "accepted_as" in fields:  # the value that was scored in gold's place
+        pairs = zip(golds, fields["accepted_as"], strict=True)
+        golds = [json.loads(other) if isinstance(other, str) else gold for gold, other in pairs]
     ids = [fields[name].tolist() for name in _IDS if name in fields]
     documents = list(zip(*ids, strict=True)) or [()] * len(golds)
     by_document: dict[tuple[Any, ...], dict[str, Any]] = defaultdict(dict)
     for document, path, gold in zip(documents, fields["path"], golds, strict=True):
         by_document[document][path] = gold
     values_of = cache(lambda document: _gold_values(by_document[document]))
-
-    def elsewhere(document: tuple[Any, ...], path: str, predicted: Any) -> str | None:
-        steps, values = _steps(path), values_of(document)
-        return _origin(predicted, values.get(_field(steps), {}), values.get(steps[:-1], ()))
-
     kinds: list[str | None] = []
     columns = (fields[name] for name in ("path", "outcome", "predicted"))
-    for document, gold, *row in zip(documents, golds, *columns, strict=True):
-        path, outcome, predicted = row
+    for document, gold, path, outcome, predicted in zip(documents, golds, *columns, strict=True):
         kind = None
-        if outcome in ("incorrect", "structural"):
-            if isinstance(gold, _SCALARS) and isinstance(predicted, _SCALARS):
-                kind = _kind(gold, predicted, partial(elsewhere, document, path, predicted))
-        elif outcome in ("hallucination", "omission"):
+        if outcome in ("hallucination", "omission"):
             value = predicted if outcome == "hallucination" else gold
             kind = "null_word" if isinstance(value, str) and is_placeholder(value) else None
+        elif (
+            outcome in ("incorrect", "structural")
+            and isinstance(gold, _SCALARS)
+            and isinstance(predicted, _SCALARS)
+        ):
+            steps, values = _steps(path), values_of(document)
+            origin = _origin(predicted, values.get(_field(steps), {}), values.get(steps[:-1], ()))
+            kind = _kind(gold, predicted, origin)
         kinds.append(kind)
     return kinds
-
-
-def _scored(gold: Any, accepted: Any) -> Any:
-    """Return the accepted value that was scored in gold's place; gold if a file was altered."""
-    try:
-        return json.loads(accepted) if isinstance(accepted, str) else gold
-    except (ValueError, RecursionError):
-        return gold

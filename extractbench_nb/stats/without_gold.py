@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.pdf import grounded
 from extractbench_nb.stats.breakdowns import gather
 from extractbench_nb.stats.confidences import counted_nodes, votes_between_runs
 from extractbench_nb.stats.intervals import EQUAL, Drawing, check_share, mean_intervals
-from extractbench_nb.stats.vendors import vendors_of
 from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import cut, plural
@@ -146,7 +147,7 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     others = votes[["other", "document", "readable"]].rename(columns={"other": "run"})
     outputs = pd.concat([votes[["run", "document"]].assign(readable=True), others])
     outputs = outputs.groupby(["run", "document"], sort=False)["readable"].any().reset_index()
-    vendor_of = vendors_of(outputs["run"].unique(), vendors)
+    vendor_of = _vendors_of(outputs["run"].unique(), vendors)
     outputs["vendor"] = outputs["run"].map(vendor_of)
     voters = outputs[outputs["readable"]].groupby("document")["vendor"].nunique()
     enough = set(voters.index[voters >= _FEWEST])
@@ -248,3 +249,23 @@ def _means(rows: pd.DataFrame, by: list[str], enough: set[str], drawing: Drawing
         ends = [interval[end] for interval in mean_intervals(samples, drawing)]
         means[name] = means[name].where(pd.isna(ends), pd.Series(ends, means.index, dtype=float))
     return means.assign(documents=groups.size()).reset_index()
+
+
+#: Vendors and their models; the group that matches first names the vendor.
+_VENDOR = re.compile(
+    r"(?<![a-z])(?:(?P<anthropic>anthropic|claude)|(?P<openai>openai|(?:chat)?gpt)"
+    r"|(?P<google>google|gemini|gemma)|(?P<meta>meta|llama)|(?P<mistral>mistral|mixtral)"
+    r"|(?P<alibaba>alibaba|qwen)|(?P<deepseek>deepseek)|(?P<xai>xai|grok))(?![a-z])"
+)
+
+
+def _vendors_of(runs: Iterable[str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the vendor of each run: given, known, or else the first word of its name."""
+    vendor_of = {}
+    for run in runs:
+        known, word = _VENDOR.search(run.lower()), re.search("[a-z]+", run.lower())
+        vendor_of[run] = str(known.lastgroup) if known else word.group() if word else "unnamed"
+    for run in given or ():
+        if run not in vendor_of:
+            raise InputError(f"vendors: unknown run {run!r}; {nearest(run, vendor_of)}")
+    return vendor_of | dict(given or {})

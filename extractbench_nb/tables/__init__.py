@@ -4,15 +4,20 @@ from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.support.moved import moved_names
-from extractbench_nb.tables.batches import TableScores as TableScores
-from extractbench_nb.tables.batches import array_tables, evaluate_tables
 from extractbench_nb.tables.canonical import Canonical as Canonical
 from extractbench_nb.tables.canonical import canonicalize
 from extractbench_nb.tables.cells import Table
 from extractbench_nb.tables.cells import is_share as is_share
 from extractbench_nb.tables.cells import rectangles as rectangles
-from extractbench_nb.tables.detection import detect, detection_scores, page_tables
-from extractbench_nb.tables.detection import read_image as read_image
+from extractbench_nb.tables.evaluating import TableImage as TableImage
+from extractbench_nb.tables.evaluating import TableResult as TableResult
+from extractbench_nb.tables.evaluating import (
+    array_tables,
+    evaluate_images,
+    evaluate_tables,
+    load_images,
+)
+from extractbench_nb.tables.evaluating import read_image as read_image
 from extractbench_nb.tables.grid_similarity import arrays_similarity as arrays_similarity
 from extractbench_nb.tables.grid_similarity import grits
 from extractbench_nb.tables.grits_result import LEGEND as LEGEND
@@ -28,22 +33,17 @@ from extractbench_nb.tables.grits_result import kind_of as kind_of
 from extractbench_nb.tables.grits_result import scores_table as scores_table
 from extractbench_nb.tables.grits_result import tables as tables
 from extractbench_nb.tables.grits_result import two_digits as two_digits
-from extractbench_nb.tables.images import TableImage as TableImage
-from extractbench_nb.tables.images import TableImages as TableImages
-from extractbench_nb.tables.images import evaluate_images, load_images
-from extractbench_nb.tables.keep_curves import keep_curves, made_up_tables
 from extractbench_nb.tables.objects import STRUCTURE_LABELS as STRUCTURE_LABELS
 from extractbench_nb.tables.objects import Words as Words
-from extractbench_nb.tables.objects import crop, read_objects, to_objects
 from extractbench_nb.tables.objects import detected_objects as detected_objects
 from extractbench_nb.tables.objects import detected_words as detected_words
-from extractbench_nb.tables.paper_figures import pubtables
-from extractbench_nb.tables.quality import align_texts, check_tables
+from extractbench_nb.tables.objects import detection_scores, to_objects
+from extractbench_nb.tables.paper import check_tables, keep_curves, pubtables
 from extractbench_nb.tables.reading import read_table
 from extractbench_nb.tables.reading import text_of as text_of
 from extractbench_nb.tables.reading import texts_of as texts_of
 from extractbench_nb.tables.resolution import ResolvedTable as ResolvedTable
-from extractbench_nb.tables.resolution import from_objects, raw_grid
+from extractbench_nb.tables.resolution import from_objects
 from extractbench_nb.tables.table_formats import seen_csv as seen_csv
 from extractbench_nb.tables.table_formats import table_of_csv as table_of_csv
 from extractbench_nb.tables.table_metrics import compare_tables
@@ -52,13 +52,10 @@ __all__ = [
     "GriTS",
     "PageGriTS",
     "Table",
-    "align_texts",
     "array_tables",
     "canonicalize",
     "check_tables",
     "compare_tables",
-    "crop",
-    "detect",
     "detection_scores",
     "evaluate_images",
     "evaluate_tables",
@@ -66,11 +63,7 @@ __all__ = [
     "grits",
     "keep_curves",
     "load_images",
-    "made_up_tables",
-    "page_tables",
     "pubtables",
-    "raw_grid",
-    "read_objects",
     "read_table",
     "to_objects",
 ]

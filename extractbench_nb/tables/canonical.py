@@ -14,10 +14,8 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import InputError
-from extractbench_nb.support.cards import card_html
 from extractbench_nb.support.wording import plural
 from extractbench_nb.tables.cells import (
-    BORDERS,
     Box,
     Cell,
     Indices,
@@ -31,22 +29,12 @@ from extractbench_nb.tables.reading import read_table
 #: In place of a node's number: no cell with text covers the position.
 FREE = -1
 
-#: What each step does, in the order of the steps.
-REASONS = {
-    "header": "",  # each row has a reason of its own
-    "repeated": "neighbours in the header with the same text are one node",
-    "parent": "a node takes the blank header cells on its right over columns told apart below it",
-    "blank": "blank header cells belong to the node below them, else to the one above",
-    "projected": "a row whose only text is in its first cell names the rows below it",
-    "row_header": "blank cells in the first column belong to the text above, which the second "
-    "column divides",
-    "split": "a blank cell over several positions is not a node",
-}
-
+#: In order.
+STEPS = ("header", "repeated", "parent", "blank", "projected", "row_header", "split")
 
 Texts: TypeAlias = tuple[str, ...]
 #: A row of `CHANGE_COLUMNS`.
-Change: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...], Texts, Texts, str]
+Change: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...], Texts, Texts]
 
 
 class Rectangle(NamedTuple):
@@ -93,16 +81,12 @@ class Node:
         return self.area.right - self.area.left == 1
 
 
-_NAMED = "above it columns have no name, or the same; the row, blank at its start, has names"
-
-
 class Draft:
     """A table while it is brought into canonical form.
 
     Blank cells are dropped: positions without text are free, nodes grow into them, and the
     remaining ones become blank cells again at the end. `owner` has the number of the node at each
-    position, or `FREE`; `height` is the number of header rows, and `reasons` says why each row is a
-    header row; `changes` are rows of `CHANGE_COLUMNS`.
+    position, or `FREE`; `height` is the number of header rows.
     """
 
     def __init__(self, table: Table, header_rows: int | None) -> None:
@@ -119,19 +103,12 @@ class Draft:
                 self.nodes[n] = Node(n, cell.text, cell.box, area, *flags)
         self.owner = np.where(np.isin(table.grid, list(self.nodes)), table.grid, FREE)
         self.changes: list[Change] = []
-        self.height = 0
-        self.reasons: dict[int, str] = {}
         self._flagged = self._flagged_rows()
-        if header_rows is not None:
-            self._take(header_rows, "the header has the number of rows given by header_rows")
-        else:
-            reason = "the other cells of the row are flagged as the header"
-            self._take(leading(self._flagged), reason)
+        self.height = leading(self._flagged) if header_rows is None else header_rows
         is_guessed = header_rows is None and not self.height and self.rows > 1
-        if is_guessed:
-            self._take(1, "no row is flagged as the header: the first row is used")
+        self.height = 1 if is_guessed else self.height
         if not self.extend_header() and is_guessed and self._next_header_row() is not None:
-            self.height, self.reasons = 0, {}
+            self.height = 0
 
     def nodes_in(self, owners: Indices) -> list[Node]:
         """Return the cells with text among the owners of some positions, each once."""
@@ -170,45 +147,40 @@ class Draft:
         node.area, node.box = area, hull(boxes)
         self.note(step, area, tuple(before.values()), (node.text,))
 
-    def note(
-        self, step: str, area: Rectangle, before: Texts, after: Texts, reason: str = ""
-    ) -> None:
+    def note(self, step: str, area: Rectangle, before: Texts, after: Texts) -> None:
         """Note a change."""
-        reason = reason or REASONS[step]
-        self.changes.append((step, area.rows, area.columns, before, after, reason))
-
-    def _take(self, count: int, reason: str) -> None:
-        self.reasons |= dict.fromkeys(range(self.height, count), reason)
-        self.height = count
+        self.changes.append((step, area.rows, area.columns, before, after))
 
     def extend_header(self) -> bool:
         """Add the rows below that belong to the header; return whether there were any.
 
         A header that would include the last row is not changed.
         """
-        start, reasons = self.height, dict(self.reasons)
-        while self.height < self.rows and (found := self._next_header_row()) is not None:
-            self._take(*found)
+        start = self.height
+        while self.height < self.rows and (height := self._next_header_row()) is not None:
+            self.height = height
         if self.height == self.rows:
-            self.height, self.reasons = start, reasons
+            self.height = start
         return self.height > start
 
-    def _next_header_row(self) -> tuple[int, str] | None:
-        """Return the least number of header rows, and why; None if the header is complete."""
+    def _next_header_row(self) -> int | None:
+        """Return the least number of header rows; None if the header is complete.
+
+        The next row belongs to it if a header cell reaches into it, if it is flagged, if a cell
+        above spans columns that have no header cell of their own, or if it names columns.
+        """
         if self.height in (0, self.rows):
             return None
         areas = [node.area for node in self.nodes.values()]
         reach = max((area.bottom for area in areas if area.top < self.height), default=0)
         if reach > self.height:
-            return reach, "a header cell reaches into the row"
-        if self.header_rows is not None:
-            return None
-        if self._flagged[self.height]:
-            return self.height + 1, "the row is flagged as the header and follows it"
-        if any(map(self._is_column_open, range(self.columns))):
-            reason = "above it a cell spans columns that have no header cell of their own"
-            return self.height + 1, reason
-        return (self.height + 1, _NAMED) if self._names_columns() else None
+            return reach
+        belongs = self.header_rows is None and (
+            self._flagged[self.height]
+            or any(map(self._is_column_open, range(self.columns)))
+            or self._names_columns()
+        )
+        return self.height + 1 if belongs else None
 
     def _is_column_open(self, column: int) -> bool:
         """Return whether a column ends in a cell over several, one row high, and has none alone."""
@@ -299,8 +271,7 @@ def finish(draft: Draft) -> Table:
         before = [draft.table.cells[n].is_header for n in numbers]
         if before != [table.cells[n].is_header for n in others]:
             texts = tuple(draft.table.cells[n].text for n in dict.fromkeys(numbers))
-            reason = draft.reasons.get(row, "the row is not one of the header")
-            draft.note("header", Rectangle(row, row + 1, 0, draft.columns), texts, texts, reason)
+            draft.note("header", Rectangle(row, row + 1, 0, draft.columns), texts, texts)
     draft.changes += noted
     return table if draft.changes else draft.table
 
@@ -506,30 +477,18 @@ CHANGE_COLUMNS = FrameSpec(
     "changes",
     "one row per change: a cell that covers more than before, is divided, or has other flags",
     (
-        Column("step", "string", "what was done", ", ".join(REASONS)),
+        Column("step", "string", "what was done", ", ".join(STEPS)),
         Column("rows", "object", "rows of the change, a tuple of int"),
         Column("columns", "object", "columns of the change, a tuple of int"),
         Column("before", "object", "texts of the cells before, a tuple of str"),
         Column("after", "object", "texts of the cells after, a tuple of str"),
-        Column("reason", "string", "why, in words"),
     ),
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Canonical:
-    """A table in canonical form; made by `canonicalize`.
-
-    Attributes
-    ----------
-    table : Table
-        The canonical table, with its cells in reading order; the table as given if nothing was
-        changed.
-    changes : pandas.DataFrame
-        One row per change, in the order of the steps: step, rows, columns, before, after, reason.
-    given : Table
-        The table as it was read.
-    """
+    """A table in canonical form, its changes in the order of the steps, and the table as given."""
 
     table: Table
     changes: pd.DataFrame
@@ -544,17 +503,7 @@ class Canonical:
         return f"Canonical({changes}; {rows} x {columns} positions)"
 
     def _repr_html_(self) -> str:
-        """Return the first rows and columns of both tables, one above the other."""
-        rows, columns = self.given.grid.shape
-        down, across = range(min(rows, _MOST_ROWS)), range(min(columns, _MOST_COLUMNS))
-        is_cut = (len(down), len(across)) != (rows, columns)
-        more = f"<div>First of {rows:,} rows and {columns:,} columns.</div>" if is_cut else ""
-        before, after = (side.part(down, across).to_html() for side in (self.given, self.table))
-        both = f'<div class="xb-cells">before{before}after{after}</div>'
-        return card_html(repr(self), BORDERS, both, more)
-
-
-_MOST_ROWS, _MOST_COLUMNS = 30, 12
+        return self.table._repr_html_()
 
 
 def canonicalize(cells: Any, *, header_rows: int | None = None) -> Canonical:
@@ -584,8 +533,8 @@ def canonicalize(cells: Any, *, header_rows: int | None = None) -> Canonical:
     -----
     The principle is that of section 4 of Smock, Pesala and Abraham, "PubTables-1M: Towards a
     universal dataset and metrics for training and evaluating table extraction models" (2021): the
-    headers of rows and columns are trees, with one cell per node. ``docs/howto/tables.md`` has the
-    steps as rules, and says which of them are not in the paper.
+    headers of rows and columns are trees, with one cell per node. The paper's appendix with the
+    steps is not published with it; ``docs/howto/tables_from_images.md`` has ours.
 
     Examples
     --------

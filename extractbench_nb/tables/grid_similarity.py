@@ -57,12 +57,7 @@ def checked_variant(given: Any, known: Iterable[str], what: str = "variant") -> 
 def dilate(table: Table) -> Table:
     """Give each cell the box of the rows and columns that it covers, without gaps in between.
 
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021): the boundaries of two adjacent
-    rows move until they meet halfway, also if they overlap. A row extends from the top to the
-    bottom of the cells that span this row only. The paper does not define the extent of rows
-    without such cells: here they share the space between their neighbours equally, even if there
-    is none. The first and the last row extend to the edge of the box around all cells. Columns are
-    treated in the same way. Rows or columns that are not in the order of their boxes are an error.
+    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021): neighbours meet halfway.
     """
     if not table.cells:
         return table
@@ -87,39 +82,41 @@ def line_extents(table: Table, axis: int) -> Numbers:
 
 
 def boundaries(table: Table, axis: int) -> list[float]:
-    """Return where `dilate` lets each column (axis 0) or row (1) start, and the end of the last."""
+    """Return where dilated columns (axis 0) or rows (1) start, and the end of the last.
+
+    The paper does not define the extent of rows without cells of their own: here they share the
+    space between their neighbours equally, even if there is none. The first and the last row extend
+    to the edge of the box around all cells.
+    """
     name = "row" if axis else "column"
     boxes = np.array([cell.box for cell in table.cells if cell.box is not None])
     if not len(boxes):
         raise InputError("the table: no cell has a bbox, so there is nothing to dilate")
     low, high = boxes[:, axis].min(), boxes[:, axis + 2].max()
     extents = line_extents(table, axis)
-    rows_with_box = np.flatnonzero(~np.isnan(extents[:, 0]))
-    _refuse_disorder(rows_with_box, extents[rows_with_box].mean(axis=1), name)
+    known = np.flatnonzero(~np.isnan(extents[:, 0]))
     # the edges that face each other, and the rows that they belong to
-    ends = [low, *extents[rows_with_box, 1]]
-    starts = [*extents[rows_with_box, 0], high]
-    rows = zip(ends, starts, [-1, *rows_with_box], [*rows_with_box, len(extents)], strict=True)
+    ends, starts = [low, *extents[known, 1]], [*extents[known, 0], high]
     parts = [
         np.full(after - before, (end + start) / 2)
         if after - before == 1 or start < end
         else np.linspace(end, start, after - before)
-        for end, start, before, after in rows
-    ]
-    boundaries = np.concatenate(parts)
-    boundaries[0], boundaries[-1] = low, high
-    _refuse_disorder(np.arange(len(boundaries)) - 1, boundaries, name)
-    return [float(boundary) for boundary in boundaries]
-
-
-def _refuse_disorder(numbers: Indices, positions: Numbers, name: str) -> None:
-    """Raise `InputError` if the middles, or edges, of rows are not in order."""
-    back = np.flatnonzero(np.diff(positions) < 0)
-    if len(back):
-        raise InputError(
-            f"the table: {name} {numbers[back[0] + 1]} is out of order; "
-            f"{name}s must be in the order of their boxes"
+        for end, start, before, after in zip(
+            ends, starts, [-1, *known], [*known, len(extents)], strict=True
         )
+    ]
+    found = np.concatenate(parts)
+    found[0], found[-1] = low, high
+    in_order = np.arange(len(found)) - 1
+    for numbers, places in ((known, extents[known].mean(axis=1)), (in_order, found)):
+        back = np.flatnonzero(np.diff(places) < 0)
+        if len(back):
+            raise InputError(
+                f"the table: {name} {numbers[back[0] + 1]} is out of order; "
+                f"{name}s must be in the order of their boxes"
+            )
+    edges: list[float] = found.tolist()
+    return edges
 
 
 #: A mask of pairs of lines, or of entries.
@@ -157,14 +154,12 @@ def _ratio(part: Numbers, whole: Numbers) -> Numbers:
     return np.divide(part, whole, out=np.zeros(part.shape), where=part > 0)
 
 
-def text_similarity(
-    true: Sequence[str], predicted: Sequence[str], known: tuple[Numbers, Numbers] | None = None
-) -> Numbers:
-    """Return the longest common subsequences of texts, over their mean (perhaps known) lengths."""
+def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
+    """Return the longest common subsequences of texts, over their mean lengths."""
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist
 
-    lengths, others = known or (np.array([*map(len, s)], dtype=float) for s in (true, predicted))
+    lengths, others = (np.array([*map(len, side)], dtype=float) for side in (true, predicted))
     similarities: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
     means = np.add.outer(lengths / 2, others / 2)
     empty = np.ix_(lengths == 0, others == 0)
@@ -220,10 +215,8 @@ def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
 
 #: Length from which on difflib leaves out frequent characters.
 _FREQUENT = 200
-
-
 #: Maximum number of similarities in memory.
-_CELLS = 1 << 21
+_CELLS = 1 << 19
 
 
 class Alignment(NamedTuple):
@@ -362,12 +355,10 @@ def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
 _LITTLE = 1e-9
 
 
-#: Size of the largest matrix of similarities that is cached.
+#: Size of the largest matrix of similarities that is kept.
 _KEPT = 1 << 22
-#: Up to this many boxes, all overlaps are cached.
+#: Up to this many boxes, all overlaps are kept.
 _FEW_BOXES = 1 << 8
-#: Overlaps per computation; intermediate arrays are several times as large.
-_BLOCK = 1 << 18
 
 
 class Entries:
@@ -386,8 +377,7 @@ class Entries:
         numbers_of: dict[Any, int] = {}
         grids: list[Indices] = []
         for table in (true, predicted):
-            values = values_of(table)
-            numbers = [numbers_of.setdefault(value, len(numbers_of)) for value in values]
+            numbers = [numbers_of.setdefault(v, len(numbers_of)) for v in values_of(table)]
             grids.append(np.array(numbers, dtype=np.intp).reshape(table.grid.shape))
         self.true, self.predicted = grids
         self.values = list(numbers_of)
@@ -421,7 +411,6 @@ class BoxEntries(Entries):
         super().__init__(true, predicted, values_of)
         self._boxes = np.array(self.values, dtype=np.float64).reshape(-1, 4)
         self._overlap = overlap
-        #: Overlaps of all boxes, if there are few, as with spans.
         self._kept: Numbers | None = None
         if len(self._boxes) <= _FEW_BOXES:
             self._kept = overlap(self._boxes[:, None], self._boxes[None])
@@ -431,15 +420,6 @@ class BoxEntries(Entries):
         if self._kept is not None:
             return self._kept[true, predicted]
         return self._overlap(self._boxes[true], self._boxes[predicted])
-
-    def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return the overlaps, computed in parts because intermediate arrays are large."""
-        found = np.empty((true.shape[1], *predicted.T.shape))
-        step = max(1, _BLOCK // predicted.size)
-        for start in range(0, len(found), step):
-            part = true.T[start : start + step, None]
-            found[start : start + step] = self.similar(part, predicted.T[None])
-        return found.transpose(2, 0, 1)
 
     def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
         """Return the pairs of lines whose bounding boxes intersect."""
@@ -456,12 +436,10 @@ class TextEntries(Entries):
     def __init__(self, true: Table, predicted: Table) -> None:
         super().__init__(true, predicted, lambda table: chain.from_iterable(table.texts))
         self._texts = np.array(self.values, dtype=object)
-        self._lengths = np.array([*map(len, self.values)], dtype=np.float64)
         count, used = len(np.unique(self.true)), np.unique(self.predicted)
         # predicted texts get columns of their own
         self._column = np.zeros(len(self.values), dtype=np.intp)
         self._column[used] = np.arange(len(used))
-        #: Similarities of all texts, where they are few enough.
         self._kept: Numbers | None = None
         if count * len(used) <= _KEPT:
             self._kept = self._between(np.arange(count), used)
@@ -489,8 +467,7 @@ class TextEntries(Entries):
 
     def _between(self, true: Indices, predicted: Indices) -> Numbers:
         """Compare every text with every other."""
-        texts, others = (self._texts[side].tolist() for side in (true, predicted))
-        return text_similarity(texts, others, (self._lengths[true], self._lengths[predicted]))
+        return text_similarity(self._texts[true].tolist(), self._texts[predicted].tolist())
 
 
 class SlowTextEntries(Entries):
@@ -592,8 +569,6 @@ def grits(
     predicted: Any,
     metrics: str | Sequence[str] | None = None,
     variant: str = "paper",
-    *,
-    tidy: bool = False,
 ) -> GriTS | PageGriTS:
     r"""Score a predicted table, or the tables of a page, by grid table similarity.
 
@@ -615,8 +590,6 @@ def grits(
         ``"paper_substring"``: the longest common substring, as the paper's text has it.
         ``"released"``: what the published code computes, for comparison with the literature: the
         smallest box around both in place of the union, and difflib's matching blocks.
-    tidy : bool, optional
-        Whether white space in texts is collapsed, as in `read_table`.
 
     Returns
     -------
@@ -655,8 +628,8 @@ def grits(
     checked_variant(variant, GRITS_VARIANTS)
     asked = None if metrics is None else checked_names(metrics, GRITS_METRICS)
     if is_list_of_tables(true) or is_list_of_tables(predicted):
-        return _page_grits(*read_lists(true, predicted, tidy=tidy), asked, variant)
-    tables = read_pair(true, predicted, tidy=tidy)
+        return _page_grits(*read_lists(true, predicted), asked, variant)
+    tables = read_pair(true, predicted)
     names = asked or list(GRITS_METRICS[: 3 if all(table.has_boxes for table in tables) else 2])
     for name in names:
         if name in LOCATED:
@@ -739,15 +712,15 @@ def measured_page(
     return Page(Measured(float(common[rows, columns].sum()), bound, sizes), pairs, found)
 
 
-def read_pair(true: Any, predicted: Any, *, tidy: bool) -> tuple[Table, Table]:
+def read_pair(true: Any, predicted: Any) -> tuple[Table, Table]:
     """Read two tables that are to be compared."""
     sides = zip((true, predicted), SIDES, strict=True)
-    one, other = (read_table(table, name=side, tidy=tidy) for table, side in sides)
+    one, other = (read_table(table, name=side) for table, side in sides)
     return one, other
 
 
 def read_lists(
-    true: Any, predicted: Any, *, tidy: bool, name: str = ""
+    true: Any, predicted: Any, *, name: str = ""
 ) -> tuple[list[Table], list[Table], dict[int, str]]:
     """Read two tables, or lists of them; a predicted one that is unreadable is empty.
 
@@ -768,7 +741,7 @@ def read_lists(
         for n, table in enumerate(tables):
             try:
                 where = f"{name}{side} table {n}" if is_page else name + side
-                read.append(read_table(table, name=where, tidy=tidy))
+                read.append(read_table(table, name=where))
             except InputError as error:
                 if side == SIDES[0]:
                     raise

@@ -39,15 +39,13 @@ class GriTS:
     scores : pandas.DataFrame
         One row per metric: fscore, precision, recall and upper_bound, 0 to 1.
     rows, columns : pandas.DataFrame
-        One row per metric and pair of aligned lines: metric, true, predicted (line numbers),
-        similarity.
+        One row per metric and pair of aligned lines: metric, true, predicted, similarity.
     true, predicted : Table
         The compared tables.
     variant : str
-        The variant of the metric, one of `GRITS_VARIANTS`.
+        The variant of the metric.
     similarities : dict of str to ndarray
-        By metric, the similarities of the entries at the aligned positions, of shape (aligned rows,
-        aligned columns).
+        By metric, of the entries at the aligned positions: (aligned rows, aligned columns).
     """
 
     scores: pd.DataFrame
@@ -66,7 +64,7 @@ class GriTS:
         return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
 
     def _repr_html_(self) -> str:
-        return grits_html(self)
+        return card_html(repr(self), static_html(scores_table(self, None)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,16 +74,16 @@ class PageGriTS:
     Attributes
     ----------
     scores : pandas.DataFrame
-        One row per metric: fscore, precision, recall and upper_bound over all positions, 0 to 1.
+        One row per metric, over all positions: fscore, precision, recall and upper_bound, 0 to 1.
     pairs : pandas.DataFrame
         One row per metric and pair of tables, or table without a partner: metric, true, predicted
         (indices), similarity, fscore.
     true, predicted : tuple of Table
-        The tables; predicted ones that cannot be read are empty.
+        The tables.
     variant : str
         The variant of the metric.
     unreadable : dict of int to str
-        By index of a predicted table, why it could not be read.
+        By index of a predicted table, why it could not be read; it counts as empty.
     """
 
     scores: pd.DataFrame
@@ -262,7 +260,6 @@ def two_digits(similarity: float) -> str:
     return f"{min(0.99, max(0.01, similarity)) if inside else similarity:.2f}"
 
 
-_MOST_ROWS, _MOST_COLUMNS = 30, 15
 _MOST_NOTES = 5
 #: Characters of a cell, and of a cell that has a similarity beside its text.
 _LONGEST, _BESIDE = 80, 14
@@ -273,49 +270,6 @@ LEGEND = (
     "+ extra: only in the predicted one. A number in a cell is its similarity where that is not "
     "1: the mean over its positions, of which those without a partner count 0."
 )
-
-_STYLE = """<style>
-.xb-grits{display:flex;flex-wrap:wrap;gap:.4em 1.6em}
-.xb-grits>div{max-width:100%;min-width:0;overflow-x:auto}
-.xb-grits.xb-grits table{border-collapse:collapse;font-size:12px;margin:.2em 0;width:auto}
-.xb-grits.xb-grits th,.xb-grits.xb-grits td{border:1px solid var(--jp-border-color2,#8886);
-height:1.7em;max-width:13em;overflow:hidden;padding:.1em .5em;text-align:left;
-text-overflow:ellipsis;unicode-bidi:plaintext;vertical-align:middle;white-space:nowrap}
-.xb-grits.xb-grits .xb-gutter{border:0;font-size:11px;font-weight:400;
-font-variant-numeric:tabular-nums;opacity:.85;text-align:right}
-.xb-grits.xb-grits thead .xb-gutter{text-align:left}
-.xb-grits.xb-grits .xb-alone{background:repeating-linear-gradient(45deg,transparent 0 5px,
-#8884 5px 7px)}
-.xb-grits.xb-grits .xb-partly{border-style:dashed}
-.xb-grits.xb-grits .xb-gap{border:0}
-.xb-grits.xb-grits td.xb-header{border-bottom-width:2px;font-weight:600}
-.xb-grits.xb-grits td.xb-projected{font-style:italic;font-weight:600}
-.xb-grits .xb-cut{display:inline-block;max-width:9.5em;overflow:hidden;text-overflow:ellipsis;
-vertical-align:bottom}
-.xb-grits small{font-variant-numeric:tabular-nums;font-weight:400}
-</style>"""
-
-
-def grits_html(result: GriTS, metric: str | None = None) -> str:
-    """Write the scores and both grids, with each cell coloured by its similarity.
-
-    At most 30 rows and 15 columns are shown. By default the alignment of ``con`` is, or the first
-    one where that was not computed.
-    """
-    chosen = metric or default_metric(result)
-    parts = [scores_table(result, chosen)]
-    if chosen is not None:
-        found = compare(result, chosen)
-        rows, columns = found.rows[:_MOST_ROWS], found.columns[:_MOST_COLUMNS]
-        hidden = (len(found.rows) - len(rows), len(found.columns) - len(columns))
-        pairs = zip(hidden, ("rows", "columns"), strict=True)
-        beyond = ", ".join(f"{count:,} more {name}" for count, name in pairs if count)
-        parts += [
-            h("div", tables(found, rows, columns), cls="xb-grits"),
-            *([h("p", f"… {beyond}")] if beyond else []),
-            h("p", f"Alignment and colours by {METRICS[chosen]} ({chosen}). {LEGEND}"),
-        ]
-    return card_html(repr(result), _STYLE, *map(static_html, parts))
 
 
 def default_metric(result: GriTS) -> str | None:

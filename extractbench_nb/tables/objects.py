@@ -1,10 +1,10 @@
-"""Objects that a model detects in an image of a table, and words: reading them, crops."""
+"""Objects that a model detects in an image of a table, and words; average precision of objects."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,8 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, no_column
-from extractbench_nb.tables.cells import Box, Cell, Numbers, check_share, is_whole
-from extractbench_nb.tables.grid_similarity import boundaries
+from extractbench_nb.tables.cells import Box, Cell, Numbers, is_whole
+from extractbench_nb.tables.grid_similarity import boundaries, iou
 from extractbench_nb.tables.reading import read_table
 
 #: The classes of table structure recognition and functional analysis; a class is also the number
@@ -26,8 +26,8 @@ STRUCTURE_LABELS = (
     "table projected row header",
     "table spanning cell",
 )
-#: The classes of table detection on a page.
-DETECTION_LABELS = ("table", "table rotated")
+#: The labels by task: the parts of one table, or the tables of a page.
+TASKS = {"structure": STRUCTURE_LABELS, "detection": ("table", "table rotated")}
 
 #: Where a box is.
 CORNER_COLUMNS = (
@@ -36,58 +36,17 @@ CORNER_COLUMNS = (
     Column("x1", "float64", "right edge"),
     Column("y1", "float64", "lower edge"),
 )
-
 _CORNERS = tuple(column.name for column in CORNER_COLUMNS)
 
 OBJECT_COLUMNS = FrameSpec(
     "objects",
-    "one row per object, in the index its position in the input",
+    "one row per object",
     (
-        Column("label", "string", "class", "STRUCTURE_LABELS or DETECTION_LABELS"),
+        Column("label", "string", "class", "STRUCTURE_LABELS"),
         Column("score", "float64", "how certain the model is", "0 to 1"),
         *CORNER_COLUMNS,
     ),
 )
-
-WORD_COLUMNS = FrameSpec(
-    "words",
-    "one row per word, in the index its position in the input",
-    (
-        Column("text", "string", "text"),
-        *CORNER_COLUMNS,
-        Column("span_num", "int64", "place in its line"),
-        Column("line_num", "int64", "line in its block"),
-        Column("block_num", "int64", "block of the page"),
-        Column("flags", "int64", "of the font, as MuPDF has them: 1 is superscript"),
-    ),
-)
-
-
-class Crop(NamedTuple):
-    """A table cut out of the image of a page.
-
-    Attributes
-    ----------
-    object : int
-        Position of the table in the list of objects.
-    label : str
-        ``"table"``, or ``"table rotated"``: the crop is turned upright.
-    score : float
-        Score of the detection, 0 to 1.
-    box : tuple of int
-        Left, upper, right and lower edge of the crop in the page, in pixels.
-    image : numpy.ndarray
-        The pixels, of shape (height, width) or (height, width, channels).
-    words : pandas.DataFrame
-        The words with at least half of them in the crop, in pixels of the crop.
-    """
-
-    object: int
-    label: str
-    score: float
-    box: tuple[int, int, int, int]
-    image: npt.NDArray[Any]
-    words: pd.DataFrame
 
 
 class Detected(NamedTuple):
@@ -113,65 +72,12 @@ class Words(NamedTuple):
     problems: dict[int, str]
 
 
-def read_objects(
-    given: Any, where: str = "objects", *, labels: Sequence[str] = STRUCTURE_LABELS
-) -> tuple[pd.DataFrame, dict[int, str]]:
-    """Read detected (or true) objects; those that cannot be used are left out.
-
-    Parameters
-    ----------
-    given : pandas.DataFrame or list of dict
-        Each has a ``label``, by name or number, a box, as ``bbox`` (x0, y0, x1, y1) or as four
-        columns, and perhaps a ``score``, otherwise 1.
-    where : str, optional
-        What messages call them.
-    labels : sequence of str, optional
-        The classes: `STRUCTURE_LABELS` or `DETECTION_LABELS`.
-
-    Returns
-    -------
-    objects : pandas.DataFrame
-        One row per usable object: ``label``, ``score``, ``x0``, ``y0``, ``x1``, ``y1``; the index
-        has the position in `given`.
-    problems : dict
-        By position what is wrong with those left out: an unknown label, a box that is not four
-        finite numbers or has no area, a score outside 0 to 1.
-
-    Raises
-    ------
-    InputError
-        `given` is not a list of objects, or a column is missing.
-
-    Examples
-    --------
-    >>> given = [{"label": label, "bbox": [10, 10, 90, 50]} for label in ("table", "table rwo")]
-    >>> objects, problems = read_objects(given)
-    >>> objects
-       label  score    x0    y0    x1    y1
-    0  table    1.0  10.0  10.0  90.0  50.0
-    >>> problems
-    {1: "label is 'table rwo'; did you mean 'table row' or 'table' or 'table column'?"}
-    """
-    found = detected_objects(given, where, labels)
-    frame = _frame(OBJECT_COLUMNS, found, {"label": found.labels, "score": found.scores})
-    return frame, found.problems
-
-
-def read_words(given: Any, where: str = "words") -> tuple[pd.DataFrame, dict[int, str]]:
-    """Read the words of an image, and by position say what is wrong with those left out."""
-    read = detected_words(given, where)
-    order = zip(_ORDER, read.order.T, strict=True)
-    return _frame(WORD_COLUMNS, read, {"text": read.texts, **dict(order)}), read.problems
-
-
-def _frame(spec: FrameSpec, read: Detected | Words, columns: dict[str, Any]) -> pd.DataFrame:
-    frame = spec.build({**columns, **dict(zip(_CORNERS, read.boxes.T, strict=True))})
-    frame.index = pd.Index(read.numbers, dtype="int64")
-    return frame
-
-
 def detected_objects(given: Any, where: str, labels: Sequence[str] = STRUCTURE_LABELS) -> Detected:
-    """Read objects into arrays."""
+    """Read objects into arrays; those that cannot be used are left out, and named in `problems`.
+
+    An object has a label, by name or number, a box, as ``bbox`` or four columns, and perhaps a
+    score, otherwise 1.
+    """
     columns, corners, problems = _columns(given, where, ("label", "score"))
     names = {label: label for label in labels} | dict(enumerate(labels))
     found = []
@@ -185,9 +91,8 @@ def detected_objects(given: Any, where: str, labels: Sequence[str] = STRUCTURE_L
     for n in np.flatnonzero(~((scores >= 0) & (scores <= 1))).tolist():
         problems.setdefault(n, f"score is {given_scores[n]!r}; expected a number from 0 to 1")
     kept = [n for n in range(len(found)) if n not in problems]
-    return Detected(
-        kept, [found[n] for n in kept], scores[kept], boxes[kept], dict(sorted(problems.items()))
-    )
+    labels = [found[n] for n in kept]
+    return Detected(kept, labels, scores[kept], boxes[kept], dict(sorted(problems.items())))
 
 
 _ORDER = ("block_num", "line_num", "span_num", "flags")
@@ -196,8 +101,8 @@ _MOST = 1 << 53
 
 
 def detected_words(given: Any, where: str) -> Words:
-    """Read words into arrays."""
-    columns, corners, problems = _columns(given, where, ("text", *_ORDER))
+    """Read words into arrays; without words there are none."""
+    columns, corners, problems = _columns([] if given is None else given, where, ("text", *_ORDER))
     texts = columns["text"]
     for n, text in enumerate(texts):
         if not isinstance(text, str):
@@ -210,9 +115,8 @@ def detected_words(given: Any, where: str) -> Words:
             if isinstance(number, int | float | np.integer) and -_MOST < number < _MOST:
                 order[n, place] = int(number)
     kept = [n for n in range(len(texts)) if n not in problems]
-    return Words(
-        kept, [texts[n] for n in kept], boxes[kept], order[kept], dict(sorted(problems.items()))
-    )
+    texts = [texts[n] for n in kept]
+    return Words(kept, texts, boxes[kept], order[kept], dict(sorted(problems.items())))
 
 
 def _columns(
@@ -231,18 +135,15 @@ def _columns(
             f"{where} is {type(given).__name__}; expected a DataFrame or a list of dicts with "
             f"{names[0]} and bbox"
         )
-    are_dicts = [isinstance(item, Mapping) for item in given]
+    items = [item if isinstance(item, Mapping) else {} for item in given]
     problems = {
-        n: f"is {type(given[n]).__name__}; expected a dict"
-        for n, is_dict in enumerate(are_dicts)
-        if not is_dict
+        n: f"is {type(item).__name__}; expected a dict"
+        for n, item in enumerate(given)
+        if not isinstance(item, Mapping)
     }
-    items = [item if is_dict else {} for item, is_dict in zip(given, are_dicts, strict=True)]
     columns = {name: [item.get(name) for item in items] for name in names}
     corners = [
-        [item.get(name) for name in _CORNERS]
-        if "x0" in item and "bbox" not in item
-        else item.get("bbox")
+        item.get("bbox", [item.get(name) for name in _CORNERS] if "x0" in item else None)
         for item in items
     ]
     return columns, corners, problems
@@ -250,24 +151,17 @@ def _columns(
 
 def _boxes(corners: list[Any], problems: dict[int, str]) -> Numbers:
     """Return boxes of shape (count, 4), and say what is wrong with those that cannot be used."""
-    try:
-        boxes = np.array(corners, dtype=np.float64).reshape(len(corners), 4)
-    except (TypeError, ValueError):
-        boxes = np.full((len(corners), 4), np.nan)
-        for n, box in enumerate(corners):
-            edges = list(box) if isinstance(box, Sequence | np.ndarray) else []
-            if len(edges) == len(_CORNERS):
-                boxes[n] = list(map(_number, edges))
-    for n in np.flatnonzero(~np.isfinite(boxes).all(axis=1)).tolist():
-        problems.setdefault(n, f"bbox is {_shown(corners[n])}; expected finite x0, y0, x1, y1")
-    for n in np.flatnonzero((boxes[:, :2] >= boxes[:, 2:]).any(axis=1)).tolist():
-        what = "is reversed" if (boxes[n, :2] > boxes[n, 2:]).any() else "has no area"
-        problems.setdefault(n, f"bbox {_shown(corners[n])} {what}; expected x0 < x1 and y0 < y1")
+    boxes = np.full((len(corners), 4), np.nan)
+    for n, box in enumerate(corners):
+        edges = list(box) if isinstance(box, Sequence | np.ndarray) else []
+        if len(edges) == len(_CORNERS):
+            boxes[n] = list(map(_number, edges))
+    are_finite = np.isfinite(boxes).all(axis=1)
+    for n in np.flatnonzero(~are_finite | (boxes[:, :2] >= boxes[:, 2:]).any(axis=1)).tolist():
+        box = list(corners[n]) if isinstance(corners[n], tuple | np.ndarray) else corners[n]
+        expected = "x0 < x1 and y0 < y1" if are_finite[n] else "finite x0, y0, x1, y1"
+        problems.setdefault(n, f"bbox is {box!r}; expected {expected}")
     return boxes
-
-
-def _shown(box: Any) -> str:
-    return repr(list(box) if isinstance(box, tuple | np.ndarray) else box)
 
 
 def _number(value: Any) -> float:
@@ -275,28 +169,24 @@ def _number(value: Any) -> float:
     return float(value) if is_number else float("nan")
 
 
-def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
+def to_objects(table: Any) -> pd.DataFrame:
     """Return the objects that a model should find: the inverse of `from_objects`.
 
     Parameters
     ----------
     table : Table, or an input of `read_table`
         The table, whose cells have boxes.
-    padding : float, optional
-        Distance of the table from the left and upper edge, to which boxes are moved, as in the
-        crops of PubTables-1M (30 pixels there). By default they are not moved.
 
     Returns
     -------
     pandas.DataFrame
-        In the form of `read_objects`, with score 1: the table, its columns and rows without gaps,
-        the header, projected row headers, and other cells that span and are not blank.
+        ``label``, ``score`` (1) and box: the table, its columns and rows without gaps, the header,
+        projected row headers, and other cells that span and are not blank.
 
     Raises
     ------
     InputError
-        No cell has a box, the boxes contradict the order of rows or columns, or `padding` is no
-        number from 0.
+        No cell has a box, or the boxes contradict the order of rows or columns.
 
     Notes
     -----
@@ -314,12 +204,11 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
     3  table row  6.0  9.0
     """
     found = read_table(table)
-    margin = None if padding is None else _checked_padding(padding)
     if not found.cells:
         return OBJECT_COLUMNS.build()
     across, down = boundaries(found, 0), boundaries(found, 1)
 
-    def box(cells: Iterable[Cell]) -> Box:
+    def box(cells: Sequence[Cell]) -> Box:
         rows, columns = (
             [n for c in cells for n in getattr(c, axis)] for axis in ("rows", "columns")
         )
@@ -337,93 +226,7 @@ def to_objects(table: Any, padding: float | None = None) -> pd.DataFrame:
             objects.append(("table projected row header", box([cell])))
         elif len(cell.rows) * len(cell.columns) > 1 and cell.text.strip():
             objects.append(("table spanning cell", box([cell])))
-    dx, dy = (0.0, 0.0) if margin is None else (margin - left, margin - top)
-    return OBJECT_COLUMNS.from_rows(
-        (label, 1.0, x0 + dx, y0 + dy, x1 + dx, y1 + dy) for label, (x0, y0, x1, y1) in objects
-    )
-
-
-def crop(
-    image: Any, objects: Any, words: Any = None, padding: float = 30, *, threshold: float = 0.5
-) -> list[Crop]:
-    """Cut the tables that were detected on a page out of its image.
-
-    Parameters
-    ----------
-    image : numpy.ndarray or PIL.Image.Image
-        The page, height x width pixels, with or without channels.
-    objects : pandas.DataFrame or list of dict
-        The detected objects, as `read_objects` takes them with `DETECTION_LABELS`; those that
-        cannot be used are left out.
-    words : pandas.DataFrame or list of dict, optional
-        The words of the page, as `from_objects` takes them.
-    padding : float, optional
-        Margin around the table on each side, in pixels, as far as the page extends.
-    threshold : float, optional
-        Minimum score of a table, 0 to 1.
-
-    Returns
-    -------
-    list of Crop
-        One per table, in the order of the objects. A rotated table is turned by 90 degrees
-        clockwise. A word may be in several crops.
-
-    Raises
-    ------
-    InputError
-        A table lies outside the image, or an argument cannot be read.
-
-    Notes
-    -----
-    Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
-
-    Examples
-    --------
-    >>> table = {"label": "table", "score": 0.9, "bbox": [20, 30, 60, 70]}
-    >>> word = {"text": "Year", "bbox": [25, 35, 45, 45]}
-    >>> found = crop(np.zeros((100, 80)), [table], [word], padding=15)[0]
-    >>> found.box, found.image.shape, found.words.loc[0, ["x0", "y0"]].tolist()
-    ((5, 15, 75, 85), (70, 70), [20.0, 20.0])
-    """
-    pixels = np.asarray(image)
-    if pixels.ndim not in (2, 3):
-        shape = f"has the shape {pixels.shape}" if pixels.ndim else f"is {type(image).__name__}"
-        raise InputError(f"image {shape}; expected pixels, height x width (x channels)")
-    padding = _checked_padding(padding)
-    check_share(threshold, "threshold")
-    found = detected_objects(objects, "objects", DETECTION_LABELS)
-    read = read_words([] if words is None else words)[0]
-    corners = list(_CORNERS)
-    crops = []
-    for n, label, score, box in zip(*found[:4], strict=True):
-        if score < threshold:
-            continue
-        padded = box + padding * np.array([-1, -1, 1, 1])
-        edges = np.clip(np.rint(padded), 0, [*pixels.shape[1::-1]] * 2).astype(int)
-        left, top, right, bottom = edges.tolist()
-        if left >= right or top >= bottom:
-            raise InputError(
-                f"objects, object {n}: its box {box.tolist()} lies outside the image, which has "
-                f"{pixels.shape[1]} x {pixels.shape[0]} pixels"
-            )
-        part = pixels[top:bottom, left:right]
-        inside = read[overlaps(read[corners].to_numpy(), padded[None])[:, 0] >= HALF].copy()
-        inside[corners] -= [left, top, left, top]
-        if label == "table rotated":
-            part = np.rot90(part, -1)
-            x0, y0, x1, y1 = (inside[name] for name in _CORNERS)
-            width = bottom - top - 1
-            turned = pd.concat([width - y1, x0, width - y0, x1], axis=1)
-            inside[corners] = turned.to_numpy()
-        crops.append(Crop(n, label, float(score), (left, top, right, bottom), part, inside))
-    return crops
-
-
-def _checked_padding(padding: Any) -> float:
-    number = _number(padding)
-    if not 0 <= number < np.inf:
-        raise InputError(f"padding is {padding!r}; expected a number of pixels from 0")
-    return number
+    return OBJECT_COLUMNS.from_rows((label, 1.0, *corners) for label, corners in objects)
 
 
 #: Share of an object's area or extent that must be covered for it to be inside another.
@@ -445,3 +248,157 @@ def areas_of(boxes: Numbers) -> Numbers:
     sides = np.maximum(boxes[:, 2:] - boxes[:, :2], 0)
     areas: Numbers = sides[:, 0] * sides[:, 1]
     return areas
+
+
+DETECTION_COLUMNS = FrameSpec(
+    "detection_scores",
+    "one row per label, and a last one for all of them",
+    (
+        Column("label", "string", "label of the objects; `all` for the mean over labels"),
+        Column("images", "int64", "images that have a true object of the label", "0 and up"),
+        Column("objects", "int64", "true objects", "0 and up"),
+        Column("predicted", "int64", "predicted objects, of any score", "0 and up"),
+        Column("AP50", "Float64", "average precision at overlap 0.5", "0 to 1", nullable=True),
+        Column("AP75", "Float64", "average precision at overlap 0.75", "0 to 1", nullable=True),
+        Column("AP", "Float64", "its mean over ten overlaps", "0 to 1", nullable=True),
+        Column("AR", "Float64", "mean recall over ten overlaps", "0 to 1", nullable=True),
+    ),
+)
+
+#: Overlaps from which on a box is found; a perfect overlap may be rounded.
+_OVERLAPS = np.linspace(0.5, 0.95, 10)
+_AT_HALF, _AT_THREE_QUARTERS = 0, 5
+_RECALLS = np.linspace(0, 1, 101)
+_MOST_PER_IMAGE = 100
+
+_Flags: TypeAlias = npt.NDArray[np.bool_]
+#: Of a label in an image: true and predicted objects, scores of the best, and which are right.
+_Found: TypeAlias = tuple[int, int, Numbers, _Flags]
+
+
+def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> pd.DataFrame:
+    """Score detected objects by average precision and average recall, as COCO defines them.
+
+    Parameters
+    ----------
+    true, predicted : dict or list
+        The objects of each image, as `from_objects` takes them: a dict from the name of an image,
+        or a list with an entry per image. An image that a dict `predicted` lacks has no predicted
+        objects.
+    task : str, optional
+        ``"structure"`` (the parts of a table) or ``"detection"`` (the tables of a page).
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per label, and one for ``all``: label, images, objects, predicted, AP50, AP75, AP,
+        AR, 0 to 1. A label without true objects has no scores, and does not count in ``all``.
+
+    Raises
+    ------
+    InputError
+        An object is invalid, `predicted` has an image that `true` lacks, or there is no image.
+
+    Notes
+    -----
+    As pycocotools computes them. In each image, the 100 predicted objects of a label with the
+    highest scores are matched, the best first, each to the free true object with the largest
+    intersection over union, if it is at least t. Average precision is the mean, over recalls 0,
+    0.01, ... 1, of the highest precision at that recall or above; ``AP`` and ``AR`` are means over
+    t = 0.5, 0.55, ... 0.95. Of equal scores, the first image and object precede; of equal overlaps,
+    the last true object does. Table 2 of Smock, Pesala and Abraham, "PubTables-1M" (2021), see
+    `pubtables`.
+
+    Examples
+    --------
+    >>> box = {"label": "table", "bbox": [0, 0, 10, 10]}
+    >>> near = {"label": "table", "bbox": [0, 0, 10, 8], "score": 0.9}
+    >>> detection_scores([[box]], [[near]]).loc[1, ["AP50", "AP", "AR"]].tolist()
+    [1.0, 0.7, 0.7]
+    """
+    if task not in TASKS:
+        raise InputError(f"task is {task!r}; {nearest(str(task), TASKS)}")
+    sides = []
+    for name, given in (("true", true), ("predicted", predicted)):
+        if not isinstance(given, Mapping | list | tuple):
+            raise InputError(
+                f"{name} is {type(given).__name__}; expected a dict from image to objects, or a "
+                "list with the objects of each image"
+            )
+        sides.append(dict(given if isinstance(given, Mapping) else enumerate(given)))
+    for image in sides[1].keys() - sides[0].keys():
+        hint = nearest(str(image), map(str, sides[0]))
+        raise InputError(f"predicted: there is no image {image!r}; {hint}")
+    if not sides[0]:
+        raise InputError("true is empty; expected at least one image")
+
+    def read(image: Any, name: str, side: Mapping[Any, Any]) -> Detected:
+        where = f"{name}, image {image!r}"
+        objects = detected_objects(side.get(image, []), where, TASKS[task])
+        for number, problem in objects.problems.items():
+            raise InputError(f"{where}, object {number}: {problem}")
+        return objects
+
+    pairs = ((read(n, "true", sides[0]), read(n, "predicted", sides[1])) for n in sides[0])
+    return score_detections(pairs)
+
+
+def score_detections(images: Iterable[tuple[Detected, Detected]]) -> pd.DataFrame:
+    """Return the frame of `detection_scores` for true and predicted objects that are read."""
+    found: dict[str, list[_Found]] = {}
+    seen = 0
+    for sides in images:
+        seen += bool(sides[0].labels)
+        for label in {*sides[0].labels, *sides[1].labels}:
+            of_label = ([own == label for own in side.labels] for side in sides)
+            true, predicted = (
+                (side.boxes[at], side.scores[at])
+                for side, at in zip(sides, map(np.flatnonzero, of_label), strict=True)
+            )
+            best = np.argsort(-predicted[1], kind="stable")[:_MOST_PER_IMAGE]
+            hits = _matched(iou(predicted[0][best][:, None], true[0][None]))
+            one = len(true[0]), len(predicted[0]), predicted[1][best], hits
+            found.setdefault(label, []).append(one)
+    rows = [(label, *_label_scores(found[label])) for label in sorted(found)]
+    counts = [sum(row[column] for row in rows) for column in (2, 3)]
+    scored = [row[4:] for row in rows if row[4] is not None]
+    means = np.mean(scored, axis=0).tolist() if scored else [None] * 4
+    return DETECTION_COLUMNS.from_rows([*rows, ("all", seen, *counts, *means)])
+
+
+def _matched(overlaps: Numbers) -> _Flags:
+    """Say at which of `_OVERLAPS` each predicted box, the best first, finds a free true one."""
+    hits = np.zeros((len(_OVERLAPS), len(overlaps)), dtype=np.bool_)
+    if not overlaps.size:
+        return hits
+    taken = np.zeros((len(_OVERLAPS), overlaps.shape[1]), dtype=np.bool_)
+    for n in np.flatnonzero(overlaps.max(axis=1) >= _OVERLAPS[0]):
+        free = np.where(taken, -1.0, overlaps[n])
+        nearest_one = free.shape[1] - 1 - free[:, ::-1].argmax(axis=1)
+        hits[:, n] = free.max(axis=1) >= _OVERLAPS
+        taken[hits[:, n], nearest_one[hits[:, n]]] = True
+    return hits
+
+
+def _label_scores(found: list[_Found]) -> tuple[Any, ...]:
+    """Return images, true and predicted objects, AP50, AP75, AP and AR of one label."""
+    numbers, predicted_numbers, scores, hits = zip(*found, strict=True)
+    true, predicted = sum(numbers), sum(predicted_numbers)
+    images = sum(number > 0 for number in numbers)
+    if not true:
+        return images, true, predicted, None, None, None, None
+    order = np.argsort(-np.concatenate(scores), kind="stable")
+    right = np.concatenate(hits, axis=1)[:, order].cumsum(axis=1)
+    precision = right / np.arange(1, len(order) + 1)
+    precision = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
+    # nothing is precise beyond the last recall
+    precision = np.pad(precision, ((0, 0), (0, 1)))
+    averages = np.array(
+        [
+            line[np.searchsorted(recall, _RECALLS)].mean()
+            for line, recall in zip(precision, right / true, strict=True)
+        ]
+    )
+    recall = right[:, -1].mean() / true if len(order) else 0.0
+    at_half, at_three_quarters = averages[_AT_HALF], averages[_AT_THREE_QUARTERS]
+    return images, true, predicted, at_half, at_three_quarters, averages.mean(), recall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import as_pandas
-from extractbench_nb.core.values import canonical, json_type
+from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.files import read_text
 from extractbench_nb.support.model_json import read_cut_off, repaired
@@ -24,9 +24,7 @@ from extractbench_nb.support.wording import one_line
 from extractbench_nb.tables.cells import Cell, Table, is_whole, table_of_cells
 from extractbench_nb.tables.table_formats import (
     Seen,
-    begins_as_html,
     check_size,
-    has_cell_tag,
     left_out,
     looks_like_html,
     looks_like_markdown,
@@ -99,10 +97,9 @@ def _json_value(value: Any) -> Any:
 
 
 _CELL_KEYS = ("row_nums", "column_nums")
-#: Keys of an object with the names of columns.
-_HEADERS = ("columns", "column_names", "header", "headers")
-#: Keys of the rows, by priority, if an object has several arrays.
+#: Keys of the rows, and of the names of columns, of an object that is a table.
 _ROWS = ("rows", "data", "table", "items", "records")
+_HEADERS = ("columns", "column_names", "header", "headers")
 
 
 def read_records(
@@ -130,7 +127,7 @@ def read_rows(items: Iterable[Sequence[Any]], name: str = "table") -> Table:
         if not is_row(row):
             raise InputError(f"{where} is {type(row).__name__}; expected a list")
         for index, value in enumerate(row):
-            if not _is_single(value):
+            if isinstance(value, Mapping | Cell) or is_row(value):
                 kind = type(value).__name__
                 raise InputError(f"{where}: value {index} is {kind}; expected a single value")
     texts = [*texts_of_rows(rows[:1]), *texts_of_rows(rows[1:])]
@@ -144,76 +141,46 @@ def is_row(item: Any) -> bool:
     return isinstance(item, list | tuple) and not isinstance(item, Cell)
 
 
-def items_of_object(value: Mapping[Any, Any], name: str, kind: str) -> list[Any]:
+def _items_of_object(value: Mapping[Any, Any], name: str) -> list[Any]:
     """Return the objects or rows within an object, or in an object within it."""
-    items = _rows_in(value, name)
-    if items is None:
-        below = {key: m for key, m in value.items() if isinstance(m, Mapping)}
-        arrays = {key: rows for key, m in below.items() if (rows := _rows_in(m, name)) is not None}
-        items = _picked(arrays, name)
-    if items is None:
-        items = _columns_in(value)
-    if items is not None:
-        return items
-    if value and all(map(_is_single, value.values())):
-        return [value]
+    found = [_rows_of(value)]
+    if not any(found):
+        found = [_rows_of(member) for member in value.values() if isinstance(member, Mapping)]
+    arrays = [array for member in found for array in member]
+    if len(arrays) > 1:
+        raise InputError(
+            f"{name} is an object with {len(arrays)} arrays; expected one, or one of them called "
+            f"{', '.join(_ROWS)}"
+        )
+    if arrays:
+        return arrays[0]
+    columns = list(value.values())
+    are_columns = columns and all(map(is_row, columns)) and len({*map(len, columns)}) == 1
+    if are_columns and not {*value} & {*_CELL_KEYS}:
+        return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
     raise InputError(
-        f"{name} is {kind}; expected an array of objects or of rows, or an object with one such "
-        "array, with an array of single values for each column, or with single values"
+        f"{name} is an object; expected an array of objects or of rows, or an object with one such "
+        "array, or with an array of single values for each column"
     )
 
 
-def _rows_in(value: Mapping[Any, Any], name: str) -> list[Any] | None:
-    """Return the member with objects or rows, after the header from another member."""
-    key, header = _header(value)
-    lists = {other: list(m) for other, m in value.items() if other != key and is_row(m)}
+def _rows_of(members: Mapping[Any, Any]) -> list[list[Any]]:
+    """Return the arrays of objects or rows; only the first with a known key, if there is one."""
+    header = next((list(members[key]) for key in _HEADERS if is_row(members.get(key))), None)
     arrays = {
-        other: items
-        for other, items in lists.items()
-        if not any(map(_is_single, items)) and (items or other in _ROWS)
+        key: list(items)
+        for key, items in members.items()
+        if is_row(items)
+        and all(isinstance(item, Mapping) or is_row(item) for item in items)
+        and (len(items) or key in _ROWS)
     }
-    rows = _picked(arrays, name)
-    is_headed = header and rows is not None and (not rows or is_row(rows[0]))
-    return [header, *(rows or [])] if is_headed else rows
-
-
-def _columns_in(value: Mapping[Any, Any]) -> list[Any] | None:
-    """Return the rows of an object with one array per column; None for any other object."""
-    columns = list(value.values())
-    if not columns or not all(map(is_row, columns)) or _header(value)[0] is not None:
-        return None
-    is_flat = all(_is_single(item) for column in columns for item in column)
-    if not is_flat or len({*map(len, columns)}) > 1 or {*value} & {*_CELL_KEYS}:
-        return None
-    return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _header(value: Mapping[Any, Any]) -> tuple[str | None, list[Any]]:
-    """Return the key that holds the names of columns, and the names."""
-    for key in _HEADERS:
-        items = list(value[key]) if is_row(value.get(key)) else []
-        if items and all(map(_is_single, items)):
-            return key, items
-    return None, []
-
-
-def _picked(arrays: Mapping[Any, list[Any]], name: str) -> list[Any] | None:
-    """Return the only array that is not empty, or the one with the first of the known keys."""
-    filled = {key: items for key, items in arrays.items() if items} or arrays
-    preferred = [key for key in _ROWS if key in filled]
-    if len(filled) == 1 or preferred:
-        return filled[preferred[0]] if preferred else next(iter(filled.values()))
-    if any(filled.values()):
-        keys = one_line(", ".join(map(repr, filled)), 80)
-        raise InputError(
-            f"{name} is an object with {len(filled)} arrays: {keys}; expected one, or one of them "
-            f"called {', '.join(_ROWS)}"
-        )
-    return [] if filled else None
-
-
-def _is_single(value: Any) -> bool:
-    return not isinstance(value, Mapping | Cell) and not is_row(value)
+    key = next((key for key in _ROWS if arrays.get(key)), None)
+    chosen = [arrays[key]] if key else [items for items in arrays.values() if items]
+    chosen = chosen or [*arrays.values()][:1]
+    return [
+        [header, *items] if header and (not items or is_row(items[0])) else items
+        for items in chosen
+    ]
 
 
 def is_list_of_tables(given: Any) -> bool:
@@ -246,7 +213,7 @@ def objects_of(items: Iterable[Any]) -> list[Mapping[str, Any]]:
     return [item if isinstance(item, Mapping) else {"value": item} for item in items]
 
 
-def table_of_frame(frame: pd.DataFrame, name: str) -> Table:
+def _table_of_frame(frame: pd.DataFrame, name: str) -> Table:
     """Make a table of a DataFrame; equal neighbours in a MultiIndex are one cell.
 
     Columns and an index that only number the positions are left out.
@@ -307,127 +274,91 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _THOUGHTS = re.compile(r"\s*+<think>.*?</think>", re.DOTALL)
-_JSON = re.compile(r"\s*(?:\[\s*(?:[\[{\]\"'/]|-?\d[\d.]*\s*,)|\{\s*[\"'}/])")
+_JSON = re.compile(r"\s*(?:\[\s*(?:[\[{\]\"']|-?\d[\d.]*\s*,)|\{\s*[\"'}])")
+#: In a text with prose, an array of objects or rows, or an object, after the start of a line or a
+#: colon.
 _JSON_LINE = re.compile(
-    r"^(?:[^\n\t|\"{\[]*:)?[ \t]*"
-    r"(?P<json>\[\s*(?:\{\s*[\"'}]|\[\s*[\"'\d-])|\{\s*(?:\"[^\"\n]|'[^'\n]{1,99}':))",
+    r"^(?:[^\n\t|\"{\[]*:)?[ \t]*(?P<json>\[\s*(?:\{\s*[\"}]|\[\s*[\"\d-])|\{\s*\"[^\"\n])",
     re.MULTILINE,
 )
-_SPACE = re.compile(r"\s*")
-#: Formats by the label of a code fence.
+#: Formats by the label of a code fence, and by the suffix of a file.
 _LABELS = {
     "csv": "csv",
     "tsv": "csv",
     "md": "markdown",
     "markdown": "markdown",
     "html": "html",
-    "xml": "html",
+    "htm": "html",
     "json": "json",
     "jsonl": "json",
-    "ndjson": "json",
 }
 #: Longer texts are not repaired by guessing, which may take hours.
 _MOST_GUESSED = 10_000
 
 
 def _seen_in_fences(text: str, name: str) -> Seen | None:
-    """Find the table in code fences; doubtful fences count only if no other has a table."""
-    parts = [(found["label"].lower(), found["inside"]) for found in _FENCE.finditer(text)]
-    inside = [(label, seen) for label, part in parts if (seen := _seen_as(label, part))]
-    if len(inside) > 1:
-        inside = [(label, seen) for label, seen in inside if _is_table(label, seen)] or inside
-    if len(inside) > 1:
-        raise InputError(f"{name} holds {len(inside)} tables; expected one")
-    return inside[0][1] if inside else None
-
-
-def _seen_as(label: str, text: str) -> Seen | None:
-    """Recognise the content of a fence; its label decides if the content allows it."""
-    kind = _LABELS.get(label)
-    if kind == "csv" and text.strip():
-        csv = seen_csv(text)
-        if csv is not None and label == "csv":
-            return csv
-        return Seen("csv", text, (), "\t" if label == "tsv" and "\t" in text else None)
-    fits = {"markdown": looks_like_markdown, "html": has_cell_tag, "json": _is_bracketed}
-    return Seen(kind, text) if kind in fits and fits[kind](text) else _seen(text)
-
-
-def _is_bracketed(text: str) -> bool:
-    return text.lstrip().startswith(("[", "{"))
-
-
-def _is_table(label: str, seen: Seen) -> bool:
-    """Whether the content of a fence is a table: not code, nor JSON without an array."""
-    return (not label or label in _LABELS) and (seen.kind != "json" or "[" in seen.text)
+    """Find the table in the code fences without a label, or with one of a format."""
+    found = []
+    for fence in _FENCE.finditer(text):
+        label, inside = fence["label"].lower(), fence["inside"]
+        if label in ("csv", "tsv") and inside.strip():
+            tab = "\t" if label == "tsv" and "\t" in inside else None
+            found.append((label == "csv" and seen_csv(inside)) or Seen("csv", inside, (), tab))
+        elif not label or label in _LABELS:
+            found += [seen] if (seen := _seen(inside)) else []
+    if len(found) > 1:
+        raise InputError(f"{name} holds {len(found)} tables; expected one")
+    return found[0] if found else None
 
 
 def _seen(text: str) -> Seen | None:
     if _JSON.match(text):
         return Seen("json", text)
-    is_markdown = looks_like_markdown(text)
-    if looks_like_html(text) and (has_cell_tag(text) or not is_markdown):
+    if looks_like_html(text):
         return Seen("html", text)
-    if is_markdown:
+    if looks_like_markdown(text):
         return Seen("markdown", text)
-    if _JSON_LINE.search(text):
-        return Seen("json", text)
-    return seen_csv(text) or (Seen("html", text) if has_cell_tag(text) else None)
+    return Seen("json", text) if _JSON_LINE.search(text) else seen_csv(text)
 
 
-def array_in(text: str, where: str, name: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Return the JSON array of objects or of rows in a text, and notes."""
-    values, notes = _values(text, where)
-    if len(values) > 1 or isinstance(values[0], list):
-        return values if len(values) > 1 else values[0], notes
-    kind = f"a JSON {json_type(values[0])}"
-    members = values[0] if isinstance(values[0], Mapping) else {}
-    return items_of_object(members, name, kind), notes
-
-
-def _values(text: str, where: str) -> tuple[list[Any], tuple[str, ...]]:
-    """Return the JSON values that follow one another in a text, and notes."""
-    beginning = None if _JSON.match(text) else _JSON_LINE.search(text)
-    start = beginning.start("json") if beginning else 0
+def _array_in(text: str, name: str) -> tuple[list[Any], tuple[str, ...]]:
+    """Return the objects or rows of the JSON in a text, and notes; JSON Lines are an array too."""
+    begin = None if _JSON.match(text) else _JSON_LINE.search(text)
+    start = stop = begin.start("json") if begin else 0
     notes = left_out("before", "JSON", text[:start])
-    values: list[Any] = []
+    decoder, values = json.JSONDecoder(strict=False), list[Any]()
     try:
-        stop = _decode(text, start, values)
-    except json.JSONDecodeError as error:
+        stop = _after_space(text, stop)
+        while not values or text.startswith(("{", "["), stop):
+            value, stop = decoder.raw_decode(text, stop)
+            values.append(value)
+            stop = _after_space(text, stop)
+        notes += left_out("after", "JSON", text[stop:])
+    except (RecursionError, ValueError) as error:
         lines = [line for line in text[start:].splitlines() if line.strip()]
         if len(lines) > 1 and all(line.lstrip().startswith("{") for line in lines):
-            mended = [v for line in lines for v in _repaired(line) if isinstance(v, dict)]
+            mended_values = [v for line in lines for v in _repaired(line) if isinstance(v, dict)]
         else:
-            mended = values if len(values) > 1 else _repaired(text[start:])
-        if not mended:
-            raise InputError(f"{where} is not JSON: {error}") from None
-        return mended, (*notes, "JSON mended")
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"{where} is not readable JSON: {error}") from None
-    return values, (*notes, *left_out("after", "JSON", text[stop:]))
+            mended_values = _repaired(text[start:])
+        if not mended_values:
+            raise InputError(f"{name} is not JSON: {error}") from None
+        values, notes = mended_values, (*notes, "JSON mended")
+    if len(values) > 1 or isinstance(values[0], list):
+        items: Any = values if len(values) > 1 else values[0]
+        return items, notes
+    if not isinstance(values[0], Mapping):
+        raise InputError(f"{name} is JSON without an array of objects or of rows")
+    return _items_of_object(values[0], name), notes
 
 
-def _decode(text: str, place: int, values: list[Any]) -> int:
-    """Append the values from a position on to the list, and return where they end."""
-    decoder = json.JSONDecoder(strict=False)
-    while True:
-        after = _SPACE.match(text, place)
-        stop = after.end() if after else place
-        if values and not text.startswith(("[", "{"), stop):
-            break
-        value, place = decoder.raw_decode(text, stop)
-        values.append(value)
-    if text[stop : stop + 1] and text[stop] in '}]",:':
-        raise json.JSONDecodeError("Extra data", text, stop)
-    return place
+def _after_space(text: str, start: int) -> int:
+    found = re.compile(r"[^\s,]").search(text, start)
+    return found.start() if found else len(text)
 
 
 def _repaired(text: str) -> list[Any]:
     """Return the value of JSON that is cut off or slightly off; nothing if there is none."""
-    ways: list[Callable[[str], Any]] = [json.loads, read_cut_off]
-    if len(text) <= _MOST_GUESSED:
-        ways.append(repaired)
-    for way in ways if _is_bracketed(text) else ():
+    for way in (json.loads, read_cut_off, repaired)[: 3 if len(text) <= _MOST_GUESSED else 2]:
         with suppress(RecursionError, ValueError):
             value = way(text.strip().removesuffix(","))
             if value and isinstance(value, dict | list):
@@ -437,12 +368,6 @@ def _repaired(text: str) -> list[Any]:
 
 #: Formats of texts and files.
 TABLE_FORMATS = ("csv", "html", "json", "markdown")
-
-#: Formats of files by the suffix of their names.
-_OF_FILES = {".htm": "html"} | {
-    f".{label}": kind for label, kind in _LABELS.items() if label not in ("markdown", "xml")
-}
-_SINGLE = (bytes, bytearray, Cell)
 
 
 def read_table(
@@ -458,30 +383,25 @@ def read_table(
     Parameters
     ----------
     given : Table, iterable of dict or list, array, dict, pandas.DataFrame, str or pathlib.Path
-        Cells (with ``row_nums``); records: flat objects with a key for each column; or rows: lists
-        or tuples of single values, or a two-dimensional array, with the header in the first row.
-        A dict with one such array, possibly with ``columns`` next to it, at most one level down;
-        of several arrays, the one named ``rows``, ``data``, ``table``, ``items`` or ``records``.
-        A dict with an array for each column, or with single values, which is one row. A DataFrame;
-        an unnamed index of whole numbers does not become a column.
-        The text of an HTML table, of CSV, of a Markdown pipe table, or of JSON: such an array, JSON
-        Lines, or such an object. It may be in a code fence, between lines of prose, in ``<answer>``
-        after ``<think>``. JSON that is cut off or slightly off is mended, and noted. A str is never
-        the name of a file. A file with such a text in UTF-8: ``.html``, ``.csv``, ``.tsv``,
-        ``.md``, ``.json``, ``.jsonl``.
+        Cells (with ``row_nums`` and ``column_nums``); records: flat objects with a key for each
+        column; or rows: lists of single values, or a two-dimensional array, with the header in the
+        first row. A dict with one such array, possibly with ``columns`` next to it, or with an
+        array for each column. A DataFrame; an unnamed index of whole numbers does not become a
+        column. The text of an HTML table, of CSV, of a Markdown pipe table, or of JSON: such an
+        array or dict, or JSON Lines. It may be in a code fence, between lines of prose, after
+        ``<think>``. JSON that is cut off or slightly off is mended, and noted. A str is never the
+        name of a file. A pathlib.Path of a file with such a text in UTF-8: ``.html``, ``.csv``,
+        ``.tsv``, ``.md``, ``.json``, ``.jsonl``.
     format : str, optional
-        Format of a text or file: ``csv``, ``html``, ``json`` or ``markdown``. By default
-        recognised by the file's name, the label of a code fence, or the text: JSON by its
-        beginning, HTML by a tag of tables or rows, Markdown by the row of dashes, CSV by records
-        with the same number of fields that are not sentences.
+        Format of a text or file: ``csv``, ``html``, ``json`` or ``markdown``. By default it is
+        recognised.
     name : str, optional
         Name of the table in error messages.
     tidy : bool, optional
-        Whether texts are as displayed: white space is collapsed to single spaces and stripped, and
-        inline elements of an HTML cell are joined without a space, so that ``H<sub>2</sub>O`` is
-        ``H2O``; ``br``, ``p``, ``div``, ``li`` and other blocks still separate words. By default
-        texts are those of the code published with GriTS: white space unchanged, the texts of
-        elements joined by spaces (``H 2 O``), which lowers scores if only one side was tidied.
+        Whether texts are as displayed: white space is collapsed, inline elements of an HTML cell
+        are joined without a space, so that ``H<sub>2</sub>O`` is ``H2O``, and the emphasis of
+        Markdown is removed. By default texts are those of the code published with GriTS: white
+        space unchanged, the texts of elements joined by spaces (``H 2 O``).
     header_rows : int, optional
         How many rows are the header, for a table that does not say so: lists of lists, CSV,
         Markdown. By default the first one of these, and what cells and HTML say.
@@ -489,10 +409,8 @@ def read_table(
     Returns
     -------
     Table
-        Repairs are listed in ``.notes``. Headers are those of HTML, the first line of CSV and
-        Markdown, the keys of records, the first of several rows, the columns of a DataFrame. Values
-        that are not texts are written in a standard form: whole floats as integers, missing values
-        as an empty text, dates in ISO format.
+        Repairs are listed in ``.notes``. Values that are not texts are written in a standard form:
+        whole floats as integers, missing values as an empty text, dates in ISO format.
 
     Raises
     ------
@@ -507,8 +425,6 @@ def read_table(
     [['Year', 'Sales'], ['2020', '1.5']]
     >>> read_table([{"Year": 2020, "Sales": 1.5}]).texts
     [['Year', 'Sales'], ['2020', '1.5']]
-    >>> read_table("<tr><td>H<sub>2</sub>O <br/> ice</td></tr>", tidy=True).texts
-    [['H2O ice']]
     >>> rows = [["", "2023", "2023"], ["Item", "Units", "Share"], ["Ink", 5, 0.2]]
     >>> read_table(rows, header_rows=2).to_frame().columns.tolist()
     [('', 'Item'), ('2023', 'Units'), ('2023', 'Share')]
@@ -530,35 +446,30 @@ def read_table(
 def _read(given: Any, format: str | None, name: str, tidy: bool) -> Table:  # noqa: A002
     given = as_pandas(given)
     if isinstance(given, Path):
-        called = f"{name} file {str(given)!r}"
-        return _of_seen(_seen_file(given, format, name), called, called, tidy)
+        return _of_seen(_seen_file(given, format, name), f"{name} file {str(given)!r}", tidy)
     if isinstance(given, str):
-        seen = _seen_text(given.removeprefix("\ufeff"), format, name)
-        return _of_seen(seen, f"{name} text", name, tidy)
-    kind = type(given).__name__
-    if format is not None:
-        raise InputError(
-            f"{name} is {kind}, and format is {format!r}; a format is for texts and files"
-        )
-    if isinstance(given, Table | pd.DataFrame):
-        return given if isinstance(given, Table) else table_of_frame(given, name)
+        return _of_seen(_seen_text(given.removeprefix("\ufeff"), format, name), name, tidy)
+    if isinstance(given, Table):
+        return given
+    if isinstance(given, pd.DataFrame):
+        return _table_of_frame(given, name)
     if isinstance(given, Mapping):
-        return _of_list(items_of_object(given, name, kind), name)
+        return _of_list(_items_of_object(given, name), name)
     is_single = isinstance(given, np.ndarray) and given.ndim == 0
-    if is_single or not isinstance(given, Iterable) or isinstance(given, _SINGLE):
+    if is_single or not isinstance(given, Iterable) or isinstance(given, bytes | bytearray | Cell):
         raise InputError(
-            f"{name} is {kind}; expected a list of cells, of records or of rows, an HTML, CSV, "
-            "Markdown or JSON text, a DataFrame, or a pathlib.Path of a file"
+            f"{name} is {type(given).__name__}; expected a list of cells, of records or of rows, "
+            "an HTML, CSV, Markdown or JSON text, a DataFrame, or a pathlib.Path of a file"
         )
     return _of_list(list(given), name)
 
 
 def _seen_file(path: Path, format: str | None, name: str) -> Seen:  # noqa: A002
     suffix = path.suffix.lower()
-    kind = format or _OF_FILES.get(suffix)
+    kind = format or _LABELS.get(suffix[1:])
     if kind is None:
         raise InputError(
-            f"{name}: file {str(path)!r} ends in {suffix!r}; {nearest(suffix, _OF_FILES)} "
+            f"{name}: file {str(path)!r} ends in {suffix!r}; {nearest(suffix[1:], _LABELS)} "
             "(or pass format)"
         )
     tab = "\t" if kind == "csv" and suffix == ".tsv" else None
@@ -569,16 +480,11 @@ def _seen_text(text: str, format: str | None, name: str) -> Seen:  # noqa: A002
     thoughts = _THOUGHTS.match(text)
     answer = text[thoughts.end() :] if thoughts else text
     notes = ("thoughts left out",) if thoughts else ()
-    _, tag, after = answer.rpartition("<answer>")
-    if tag:
-        answer = after.partition("</answer>")[0]
     if format is not None:
-        if format not in ("html", "markdown"):  # of a text with one code fence, what is in it
-            parts = _FENCE.findall(answer)
-            answer = str(parts[0][2]) if len(parts) == 1 else answer
-        return Seen(format, answer, notes)
-    seen = None if begins_as_html(answer) else _seen_in_fences(answer, name)
-    seen = seen or _seen(answer)
+        parts = _FENCE.findall(answer)  # of a text with one code fence, what is in it
+        is_fenced = len(parts) == 1 and format in ("csv", "json")
+        return Seen(format, str(parts[0][2]) if is_fenced else answer, notes)
+    seen = _seen_in_fences(answer, name) or _seen(answer)
     if seen is None:
         raise InputError(
             f"{name} is the text {one_line(text, 40)!r}, in which no table was found; expected "
@@ -588,7 +494,7 @@ def _seen_text(text: str, format: str | None, name: str) -> Seen:  # noqa: A002
     return seen._replace(notes=(*notes, *seen.notes))
 
 
-def _of_seen(seen: Seen, where: str, name: str, tidy: bool) -> Table:
+def _of_seen(seen: Seen, name: str, tidy: bool) -> Table:
     kind, text, notes, delimiter = seen
     if kind == "csv":
         table = table_of_csv(text, name, delimiter)
@@ -597,29 +503,17 @@ def _of_seen(seen: Seen, where: str, name: str, tidy: bool) -> Table:
     elif kind == "markdown":
         table = table_of_markdown(text, name, tidy=tidy)
     else:
-        items, found = array_in(text, where, name)
+        items, found = _array_in(text, name)
         notes = (*notes, *found)
         table = _of_list(items, name)
     return replace(table, notes=(*notes, *table.notes)) if notes else table
 
 
 def _of_list(items: list[Any], name: str) -> Table:
-    kind = _kind(items)
-    if kind == "records":
+    """Read cells if any item is one, else records or rows, by the first item."""
+    if any(isinstance(item, Mapping) and {*_CELL_KEYS} & item.keys() for item in items):
+        return table_of_cells(items, name)
+    first = items[0] if items else None
+    if isinstance(first, Mapping):
         return read_records(items, name=name)
-    return read_rows(items, name) if kind == "rows" else table_of_cells(items, name)
-
-
-def _kind(items: list[Any]) -> str:
-    """Return the kind of a list: cells if any item has a key of cells, else by its items."""
-    kind = ""
-    for item in items:
-        if isinstance(item, Cell):
-            return "cells"
-        if isinstance(item, Mapping):
-            if any(key in item for key in _CELL_KEYS):
-                return "cells"
-            kind = kind or "records"
-        elif is_row(item):
-            kind = kind or "rows"
-    return kind or "cells"
+    return read_rows(items, name) if is_row(first) else table_of_cells(items, name)

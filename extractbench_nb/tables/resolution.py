@@ -46,7 +46,7 @@ RESOLVED_COLUMNS = FrameSpec(
     ),
 )
 
-#: In order; docs/howto/tables.md says what each of them does.
+#: In order; docs/howto/tables_from_images.md says what each of them does.
 STEPS = ("read", "threshold", "table", "rows", "columns", "header", "align", "overlap")
 
 CHANGE_COLUMNS = FrameSpec(
@@ -82,15 +82,8 @@ class ResolvedTable:
     confidence : float
         Fit of the words into cells, 0 to 1: the mean of the smallest and the average share of a
         word that one cell holds; 0 without words.
-    threshold : float
-        The least score.
-    given : tuple
-        The arguments objects and words of `from_objects`.
-    objects : pandas.DataFrame
-        One row per resolved object: ``object`` (position in the input), label, score, box before
-        rows and columns shrink to their words, ``rows``, ``columns``.
-    changes : pandas.DataFrame
-        One row per change, in the order of the steps: object, step, action, reason, rows, columns.
+    threshold, given
+        The least score, and the arguments objects and words of `from_objects`.
     """
 
     table: Table
@@ -102,32 +95,21 @@ class ResolvedTable:
 
     @cached_property
     def objects(self) -> pd.DataFrame:
-        """The resolved objects."""
+        """One row per resolved object: position in the input, label, score, box, rows, columns."""
         return RESOLVED_COLUMNS.from_rows(self._objects)
 
     @cached_property
     def changes(self) -> pd.DataFrame:
-        """The changes, in the order of the steps."""
+        """One row per change, in order: object, step, action, reason, rows, columns."""
         return CHANGE_COLUMNS.from_rows(self._changes)
 
+    @cached_property
+    def raw(self) -> Table:
+        """The detected box of each position, for ``rawloc`` of `grits`: no conflict is resolved."""
+        return _raw_grid(self.given[0], self.threshold)
+
     def with_threshold(self, threshold: float) -> ResolvedTable:
-        """Resolve the conflicts of the same objects at another threshold.
-
-        Parameters
-        ----------
-        threshold : float
-            The least score, 0 to 1.
-
-        Returns
-        -------
-        ResolvedTable
-            As `from_objects` returns it.
-
-        Raises
-        ------
-        InputError
-            As for `from_objects`.
-        """
+        """Resolve the conflicts of the same objects at another threshold, 0 to 1."""
         return from_objects(*self.given, threshold=threshold)
 
     def __repr__(self) -> str:
@@ -147,8 +129,9 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
     Parameters
     ----------
     objects : pandas.DataFrame or list of dict
-        What a model found in the image of a table, as `read_objects` reads it. Of several tables,
-        the words in the one with the highest score are used; `crop` cuts out each.
+        What a model found in the image of a table. Each has a ``label``, by name or number, a box,
+        as ``bbox`` (x0, y0, x1, y1) or four columns, and perhaps a ``score``, otherwise 1. Of
+        several tables, the one with the highest score counts.
     words : pandas.DataFrame or list of dict, optional
         Words with a ``text`` and a box, as ``bbox`` (x0, y0, x1, y1) or four columns; perhaps
         ``block_num``, ``line_num`` and ``span_num``, which give their order (otherwise that of the
@@ -173,20 +156,20 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
     -----
     Section 5 of Smock, Pesala and Abraham, "PubTables-1M" (2021), which only says that overlap
     between objects of a class is removed; steps and thresholds are those of the published code,
-    without its defects, which docs/howto/tables.md lists.
+    without its defects, which docs/howto/tables_from_images.md lists.
 
     Examples
     --------
-    >>> from extractbench_nb.tables import made_up_tables, to_objects
-    >>> (true,) = made_up_tables(1, rows=6, columns=4)
-    >>> words = [{"text": cell.text, "bbox": cell.box} for cell in true.cells]
-    >>> found = from_objects(to_objects(true), words)
-    >>> found.table.texts == true.texts, found.confidence
-    (True, 1.0)
+    >>> boxes = [("row", (0, 0, 80, 10)), ("row", (0, 10, 80, 20)), ("column", (0, 0, 80, 20))]
+    >>> objects = [{"label": f"table {kind}", "bbox": box} for kind, box in boxes]
+    >>> words = [{"text": "Year", "bbox": (2, 2, 20, 8)}, {"text": "2024", "bbox": (2, 12, 20, 18)}]
+    >>> found = from_objects(objects, words)
+    >>> found.table.texts, found.confidence
+    ([['Year'], ['2024']], 1.0)
     """
     check_share(threshold, "threshold")
     detected = detected_objects(objects, "objects")
-    read = detected_words([] if words is None else words, "words")
+    read = detected_words(words, "words")
     draft = _Draft(detected, read, threshold)
     structure = draft.structure()
     listed = draft.listed(structure)
@@ -198,38 +181,13 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
     return ResolvedTable(made, confidence, threshold, given, listed, changes + draft.changes)
 
 
-def raw_grid(objects: Any, *, threshold: float = 0.5) -> Table:
+def _raw_grid(objects: Any, threshold: float) -> Table:
     """Return the detected box of each position, without conflict resolution.
 
-    For the metric ``rawloc`` of `grits`: the box of a position is the intersection of its row and
-    column; a spanning cell has the positions whose row and column it covers by half or more, and
-    the box that the model gave. The better spanning cell counts if two overlap.
-
-    Parameters
-    ----------
-    objects : pandas.DataFrame or list of dict
-        What a model found in the image of a table, as `read_objects` reads it.
-    threshold : float, optional
-        The least score, 0 to 1.
-
-    Returns
-    -------
-    Table
-        Cells with boxes and without texts; the box of a row and a column that do not meet is
-        reversed, so that it has no area.
-
-    Raises
-    ------
-    InputError
-        The objects are not a list, or `threshold` is not a number from 0 to 1.
-
-    Examples
-    --------
-    >>> lines = [("table row", (0, 0, 9, 4)), ("table column", (1, 0, 8, 9))]
-    >>> raw_grid([{"label": label, "bbox": box} for label, box in lines]).cells[0].box
-    (1.0, 0.0, 8.0, 4.0)
+    The box of a position is the intersection of its row and column, reversed if these do not meet;
+    a spanning cell has the positions whose row and column it covers by half or more, and the box
+    that the model gave. The better spanning cell counts if two overlap.
     """
-    check_share(threshold, "threshold")
     _, labels, scores, boxes, _ = detected_objects(objects, "objects")
     ranked = [n for n in np.lexsort((*boxes.T, -scores)) if scores[n] >= threshold]
     sides = []

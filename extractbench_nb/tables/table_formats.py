@@ -6,17 +6,17 @@ import csv
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html import unescape
+from html.parser import HTMLParser
 from io import StringIO
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
-from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from extractbench_nb.errors import InputError, needs
+from extractbench_nb.errors import InputError
 from extractbench_nb.support.wording import one_line, plural
 from extractbench_nb.tables.cells import Cell, Indices, Table, covered_grid, leading
 
@@ -95,6 +95,7 @@ def _filled(cells: list[Cell], grid: Indices, notes: list[str]) -> list[Cell]:
 #: Largest spans of the HTML standard, to which larger ones are clipped.
 _MOST = {"colspan": 1000, "rowspan": 65534}
 _ROW_GROUPS = ("thead", "tbody", "tfoot")
+_CELLS = ("td", "th")
 _UNSEEN = ("script", "style", "template")
 #: Elements that begin and end a piece of text; all others are inline.
 _BLOCKS = frozenset(
@@ -106,93 +107,57 @@ _BLOCKS = frozenset(
 _MOST_TEXT = 50_000_000
 
 _PREFIX = r"<(?:[a-z][\w.-]*:)?"
-_TABLE_TAG = re.compile(_PREFIX + r"(?:table|tr)[\s/>]", re.IGNORECASE)
-_CELL_TAG = re.compile(_PREFIX + r"(?:thead|tbody|tfoot|td|th)[\s/>]", re.IGNORECASE)
-_BEGIN = re.compile(
-    r"\s*+(?:<!doctype|<\?xml|"
-    + _PREFIX
-    + r"(?:table|thead|tbody|tfoot|tr|td|th|caption|html|body|div|p)[\s/>])",
-    re.IGNORECASE,
-)
-#: A tag in backticks, as in prose.
-_CODE = re.compile(r"`<[^`\n]{1,200}`")
+_BEGINS = re.compile(r"\s*" + _PREFIX + r"(?:table|thead|tbody|tr|td|th)[\s/>]", re.IGNORECASE)
+_ROW_TAG = re.compile(_PREFIX + r"(?:table|tr)[\s/>]", re.IGNORECASE)
+_CELL_TAG = re.compile(_PREFIX + r"(?:td|th)[\s/>]", re.IGNORECASE)
 _TABLE_BEGIN = re.compile(_PREFIX + r"table[\s/>]", re.IGNORECASE)
-_ROW_BEGIN = re.compile(_PREFIX + r"(?:thead|tbody|tfoot|tr|td|th|caption)[\s/>]", re.IGNORECASE)
 _TABLE_END = re.compile(r"</(?:[a-z][\w.-]*:)?table\s*+>", re.IGNORECASE)
 _NUMBER = re.compile(r"[ \t\n\f\r]*\+?([0-9]+)")
-_UNFIT = re.compile("[\0\ud800-\udfff]")
-
-
-def begins_as_html(text: str) -> bool:
-    """Whether a text begins with a tag of a table, or one that may contain a table."""
-    return _BEGIN.match(text) is not None
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def looks_like_html(text: str) -> bool:
-    """Whether a text has a tag of tables or rows, or begins with a tag of cells."""
-    return bool(_TABLE_TAG.search(_without_code(text)) or _CELL_TAG.match(text.lstrip()))
-
-
-def has_cell_tag(text: str) -> bool:
-    """Whether a text has a tag of cells or of groups of rows, but not in backticks."""
-    return _CELL_TAG.search(_without_code(text)) is not None
-
-
-def _without_code(text: str) -> str:
-    return _CODE.sub(lambda code: " " * len(code[0]), text)
+    """Whether a text begins with a tag of tables, or has tags of rows and of cells."""
+    return bool(_BEGINS.match(text) or (_ROW_TAG.search(text) and _CELL_TAG.search(text)))
 
 
 def table_of_html(text: str, name: str, *, tidy: bool = False) -> Table:
     """Read the one table in an HTML text.
 
-    Well-formed XML is read like ``html_to_cells`` in the code published with Smock, Pesala and
-    Abraham (2021): spans may reach beyond the end of a row group, rows below the last ``tr`` are
-    added if cells cover them completely, and the cells of a table within a cell count as cells of
-    the outer table. Unlike there, the texts of scripts, styles and templates are left out. If that
-    code fails or finds no cell, a lenient parser is used, and spans follow the HTML standard.
+    Like ``html_to_cells`` in the code published with Smock, Pesala and Abraham (2021): spans may
+    reach beyond the end of a row group, rows below the last ``tr`` are added if cells cover them
+    completely, and the cells of a table within a cell count as cells of the outer table. Unlike
+    there, elements need not be closed, the texts of scripts, styles and templates are left out, and
+    spans follow the HTML standard.
     """
-    parsed = _strictly(text, tidy)
-    if parsed is None:
-        part, note = _part(text)
-        parsed = (_strictly(part, tidy) if part != text else None) or _leniently(part, name, tidy)
-        if note:
-            parsed.notes.append(note)
-    if not (parsed.cells or parsed.tables or parsed.groups):
+    begin = _TABLE_BEGIN.search(text)
+    found = _Html(tidy, has_table=begin is not None)
+    found.feed(_LINE_END.sub("\n", text[begin.start() if begin else 0 :]))
+    found.close()
+    found.close_all()
+    if not (found.cells or found.tables or found.groups):
         raise InputError(
             f"{name}: no table in {one_line(text, 40)!r}; expected HTML with table, or tr and td"
         )
-    if parsed.tables > 1:
-        raise InputError(f"{name} holds {parsed.tables} tables; expected one")
-    if parsed.nested:
-        parsed.notes.append(
+    if found.tables > 1:
+        raise InputError(f"{name} holds {found.tables} tables; expected one")
+    if found.has_nested:
+        found.notes.append(
             "tables within cells: their cells are taken for cells of the outer table"
         )
-    texts = list(_texts(parsed, name))
+    placed = zip(found.cells, list(_texts(found, name)), _placed(found, name), strict=True)
     cells = (
         Cell(rows, columns, cell_text, None, cell.is_header)
-        for cell, cell_text, (rows, columns) in zip(
-            parsed.cells, texts, _placed(parsed, name), strict=True
-        )
+        for cell, cell_text, (rows, columns) in placed
     )
-    return mended(cells, name, parsed.notes)
-
-
-def _part(text: str) -> tuple[str, str]:
-    """Return the part of a text that holds the table, and a note if the rest has cells."""
-    plain = _without_code(text)
-    begin = _TABLE_BEGIN.search(plain) or _ROW_BEGIN.search(plain)
-    start = begin.start() if begin else 0
-    ends = [end.end() for end in _TABLE_END.finditer(plain, start + 1)]
-    stop = ends[-1] if ends else len(text)
-    is_lost = _CELL_TAG.search(plain[:start]) or _CELL_TAG.search(plain[stop:])
-    return text[start:stop], "tags of cells outside of the table, left out" if is_lost else ""
+    return mended(cells, name, found.notes)
 
 
 def tables_in(text: str) -> list[str]:
     """Divide a text with several HTML or Markdown tables; a text with one or none is left whole."""
-    plain, spans, depth, start = _without_code(text), [], 0, 0
-    tags = [(m.start(), 1, m.start()) for m in _TABLE_BEGIN.finditer(plain)]
-    tags += [(m.start(), -1, m.end()) for m in _TABLE_END.finditer(plain)]
+    spans, depth, start = [], 0, 0
+    tags = [(m.start(), 1, m.start()) for m in _TABLE_BEGIN.finditer(text)]
+    tags += [(m.start(), -1, m.end()) for m in _TABLE_END.finditer(text)]
     for _, step, place in sorted(tags):
         start = place if depth == 0 and step > 0 else start
         depth = max(0, depth + step)
@@ -200,111 +165,100 @@ def tables_in(text: str) -> list[str]:
             spans.append(text[start:place])
     if not spans:
         lines, tables = _pipe_tables(text)
-        spans = ["\n".join(lines[table.lines[0] : table.lines[-1] + 1]) for table in tables]
+        spans = ["\n".join(lines[table.first : table.stop]) for table in tables]
     return spans if len(spans) > 1 else [text]
-
-
-def _strictly(text: str, tidy: bool) -> _Parsed | None:
-    """Read well-formed XML; return None if it is not well-formed or has no cell."""
-    if "<!ENTITY" in text:
-        return None
-    found = _Parsed(tidy)
-    parser = ET.XMLParser(target=found)  # noqa: S314 - no entity can be declared
-    try:
-        parser.feed(text)
-        parser.close()
-    except (ET.ParseError, ValueError):  # a lone surrogate is a ValueError
-        return None
-    return found if found.cells else None
-
-
-def _leniently(text: str, name: str, tidy: bool) -> _Parsed:
-    etree = needs("lxml.etree", "tables")
-
-    found = _Parsed(tidy, lenient=True)
-    target: Any = found  # it takes no comments, which is allowed
-    parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
-    fit, unfit = _UNFIT.subn("\ufffd", text)
-    if unfit:
-        found.notes.append(f"{unfit} characters that HTML cannot hold, replaced by U+FFFD")
-    try:
-        parser.feed(fit.encode())
-        parser.close()
-    except etree.LxmlError as error:
-        raise InputError(f"{name} is HTML that cannot be read: {error}") from None
-    return found
 
 
 @dataclass(slots=True)
 class _Open:
-    """A parsed cell: its row, its spans as written, and where its text begins and ends."""
+    """An open element of a table; of a cell its row, its spans, and where its text is."""
 
-    row: int
-    spans: dict[str, str]
-    is_header: bool
-    first: int
+    name: str
+    row: int = 0
+    spans: dict[str, str] = field(default_factory=dict)
+    is_header: bool = False
+    first: int = 0
     last: int = 0
 
 
-class _Parsed:
-    """The target of a parser: collects cells, pieces of text, and the row group of each row."""
+class _Html(HTMLParser):
+    """Collects cells, pieces of text, and the row group of each row."""
 
-    def __init__(self, tidy: bool, *, lenient: bool = False) -> None:
+    def __init__(self, tidy: bool, *, has_table: bool) -> None:
+        super().__init__()
         self.tidy = tidy
-        self._lenient = lenient  # names with any prefix
+        self._has_table = has_table
         self.cells: list[_Open] = []
         self.pieces: list[str] = []
         self.groups: list[int] = []
         self.notes: list[str] = []
-        self.tables = self.nested = 0
-        self._group = self._depth = self._unseen = 0
+        self.tables = 0
+        self.has_nested = False
+        self._group = self._unseen = 0
         self._piece: list[str] = []
-        self._elements: list[tuple[str, bool, _Open | None]] = []
+        self._open: list[_Open] = []
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Handle the start of an element."""
-        # the published reader sees no tag in capitals; a namespace is for the lenient parser
-        name = tag.rpartition(":")[2].lower() if self._lenient else tag.lower()
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element, after those that it ends."""
+        name = tag.rpartition(":")[2]
         self._end_piece(name)
-        in_header = bool(self._elements) and self._elements[-1][1]
-        cell = None
+        self._unseen += name in _UNSEEN
+        if self._has_table and name != "table" and not self._open:
+            return  # a tag in prose
         if name == "table":
-            self.nested += self._depth > 0
-            self.tables += self._depth == 0
-            self._depth += 1
+            self.has_nested = self.has_nested or bool(self._open)
+            self.tables += not self._open
         elif name in _ROW_GROUPS:
+            self._close(*_ROW_GROUPS) or self._close("tr")
             self._group += 1
         elif name == "tr":
+            self._close("tr") or self._close(*_CELLS)
             self.groups.append(self._group)
-        elif name in ("td", "th"):
+        elif name in _CELLS:
+            self._close(*_CELLS)
             if not self.groups:
                 self.groups.append(self._group)
                 self.notes.append("row 0: cells outside of any row, given one")
-            lower = {key.lower(): value for key, value in attributes.items()}
-            spans = {key: lower[key] for key in _MOST if key in lower}
-            is_header = in_header or name == "th"
-            cell = _Open(len(self.groups) - 1, spans, is_header, len(self.pieces))
-            self.cells.append(cell)
-        self._unseen += name in _UNSEEN
-        self._elements.append((name, in_header or name in ("th", "thead"), cell))
+        else:
+            return
+        is_header = name in ("thead", "th") or (bool(self._open) and self._open[-1].is_header)
+        element = _Open(name, len(self.groups) - 1, is_header=is_header, first=len(self.pieces))
+        if name in _CELLS:
+            element.spans = {key: value or "" for key, value in attrs if key in _MOST}
+            self.cells.append(element)
+        self._open.append(element)
 
-    def end(self, _tag: str) -> None:
-        """Handle the end of an element."""
-        name, _, cell = self._elements[-1]
+    def handle_endtag(self, tag: str) -> None:
+        """Close an element, with all that is open in it."""
+        name = tag.rpartition(":")[2]
         self._end_piece(name)
-        self._elements.pop()
-        self._unseen -= name in _UNSEEN
-        if cell is not None:
-            cell.last = len(self.pieces)
-        self._group += name in _ROW_GROUPS
-        self._depth -= name == "table"
+        self._unseen = max(0, self._unseen - (name in _UNSEEN))
+        self._close(*(_CELLS if name in _CELLS else (name,)))
 
-    def data(self, text: str) -> None:
-        """Handle text, or a part of it."""
-        self._piece.append(text)
+    def handle_data(self, data: str) -> None:
+        """Take text, or a part of it."""
+        self._piece.append(data)
 
-    def close(self) -> None:
-        """Handle the end of the document."""
+    def close_all(self) -> None:
+        """Close what is still open."""
+        self._end_piece("")
+        while self._open:
+            self._finish(self._open.pop())
+
+    def _close(self, *names: str) -> bool:
+        """Close the innermost of these elements in the innermost table; say if there was one."""
+        for place in reversed(range(len(self._open))):
+            if self._open[place].name in names:
+                while len(self._open) > place:
+                    self._finish(self._open.pop())
+                return True
+            if self._open[place].name == "table":
+                return False
+        return False
+
+    def _finish(self, element: _Open) -> None:
+        element.last = len(self.pieces)
+        self._group += element.name in _ROW_GROUPS
 
     def _end_piece(self, name: str) -> None:
         """End a piece of text before the start or the end of an element."""
@@ -316,12 +270,11 @@ class _Parsed:
             self.pieces.append(" ")
 
 
-def _texts(found: _Parsed, name: str) -> Iterator[str]:
+def _texts(found: _Html, name: str) -> Iterator[str]:
     left, between = _MOST_TEXT, "" if found.tidy else " "
     for cell in found.cells:
-        left -= cell.last - cell.first
         text = between.join(found.pieces[cell.first : cell.last]) if left > 0 else ""
-        left -= len(text)
+        left -= len(text) + cell.last - cell.first
         if left < 0:
             raise InputError(
                 f"{name}: cells within cells, with more than {_MOST_TEXT:,} characters in all"
@@ -332,7 +285,7 @@ def _texts(found: _Parsed, name: str) -> Iterator[str]:
 _Lines: TypeAlias = tuple[int, ...]
 
 
-def _placed(found: _Parsed, name: str) -> list[tuple[_Lines, _Lines]]:
+def _placed(found: _Html, name: str) -> list[tuple[_Lines, _Lines]]:
     """Return the rows and columns of each cell."""
     starts, ends = [], list[int]()  # of each cell; of each column, the first row that is free
     row, column, groups = -1, 0, found.groups
@@ -387,13 +340,11 @@ _NONE = "\x1f"
 #: Number of records in which the delimiter is searched.
 _LOOKED_AT = 200
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _DIGIT_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _QUOTED = re.compile('"[^"]*"')
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMERAL = re.compile(r"[-+(]?\W?\s?\d[\d.,\s]*\W?\)?")
 _BULLET = re.compile(r"\s*(?:[-*\u2022]|\d+[.)])\s")
-_TITLE = re.compile(r"\s*(?:#|\*\*)")
 _END_OF_SENTENCE = re.compile(r"[.!?:\u2026][\"')\]*_]*\s*\Z")
 #: Mean number of words per line from which on commas with spaces are taken for punctuation; the
 #: lower one applies if a line ends like a sentence.
@@ -412,7 +363,7 @@ class Seen(NamedTuple):
 
 
 def seen_csv(text: str) -> Seen | None:
-    """Find CSV in a text, possibly between lines of prose."""
+    """Find CSV in a text, possibly between lines of prose: records of the same width."""
     text = text.strip("\r\n")
     lines = _LINE_END.split(text)
     if len(lines) > 1:
@@ -426,8 +377,7 @@ def seen_csv(text: str) -> Seen | None:
 
 
 def _seen_by(lines: list[str], text: str, delimiter: str) -> Seen | None:
-    usual = _consistency(text, delimiter)[1]
-    apart = [_is_apart(line, delimiter, usual) for line in lines]
+    apart = [_is_apart(line, delimiter) for line in lines]
     first, stop = leading(apart), len(lines) - leading(apart[::-1])
     if first >= stop:
         first, stop = 0, len(lines)
@@ -441,14 +391,13 @@ def _seen_by(lines: list[str], text: str, delimiter: str) -> Seen | None:
     return Seen("csv", text, tuple(notes), delimiter)
 
 
-def _is_apart(line: str, delimiter: str, usual: int) -> bool:
-    """Whether a line is no record: empty, a title, a sentence or words; "Total" is one."""
+def _is_apart(line: str, delimiter: str) -> bool:
+    """Whether a line is no record: empty, a sentence or words; "Total" is one."""
     if line.count('"') % 2:
         return False
     if delimiter not in line:
         return not line.strip().isalpha()
-    is_title = _TITLE.match(line) and len(line.split(delimiter)) != usual
-    return bool(is_title or (_is_sentence(line) and f"{delimiter} " in line))
+    return _is_sentence(line) and f"{delimiter} " in line
 
 
 def _is_sentence(line: str) -> bool:
@@ -467,7 +416,7 @@ def _is_prose(lines: list[str], delimiter: str) -> bool:
         return True
     if sum(mark.strip() == delimiter for mark in marks) * 2 <= len(marks):
         return False
-    fields = [field.strip() for line in filled[1:] for field in line.split(delimiter)]
+    fields = [part.strip() for line in filled[1:] for part in line.split(delimiter)]
     if sum(map(bool, map(_NUMERAL.fullmatch, fields))) > _NUMERIC * len(fields):
         return False
     ends = sum(map(bool, map(_END_OF_SENTENCE.search, filled)))
@@ -478,44 +427,28 @@ def _is_prose(lines: list[str], delimiter: str) -> bool:
 
 
 def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
-    """Read CSV text; its first line is the header."""
+    """Read CSV text; its first line is the header. A quote that never closes is a character."""
     chosen, notes = delimiter or _delimiter(text), list[str]()
     if chosen == _NONE:
         notes.append("no delimiter found: each line is one field")
-    readable, swallowing = _readable(text, chosen)
-    if swallowing:
-        notes.append(f"quote that never closes, read as a character: {one_line(swallowing, 40)!r}")
+    if text.count('"') % 2:
+        notes.append("quote that never closes, read as a character")
     try:
-        rows = list(_records(readable, chosen))
+        rows = list(_records(text, chosen))
     except csv.Error as error:
         raise InputError(f"{name} cannot be read as CSV: {error}") from None
     return table_of_rows(rows, name, notes)
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
-    return (record for record in reader if record)
-
-
-def _readable(text: str, delimiter: str) -> tuple[str, str]:
-    """Remove spaces before quotes, and repair a quote that is never closed."""
-    if '"' not in text:
-        return text, ""
-    mark, swallowing = re.escape(delimiter), ""
-
-    def readable(found: re.Match[str]) -> str:
-        nonlocal swallowing
-        before, spaces, inside, closing = found.groups()
-        if not closing and _LINE_END.search(inside.rstrip()):
-            field = re.split(f"{mark}|[\r\n]", inside, maxsplit=1)[0]
-            swallowing = f'"{field}'
-            doubled = swallowing.replace('"', '""')
-            return f'{before}"{spaces}{doubled}"{inside[len(field) :]}'
-        is_field = text[found.end() : found.end() + 1] in (delimiter, "\r", "\n", "")
-        return f'{before}"{inside}{closing}' if closing and is_field else found[0]
-
-    field = rf'((?<![^\r\n])|{mark})( *+)"([^"]*+(?:""[^"]*+)*+)((?:" *+)?)'
-    return re.sub(field, readable, text), swallowing
+    """Yield the records that are not empty; with an odd number of quotes, line by line."""
+    parts = [text] if text.count('"') % 2 == 0 else _LINE_END.split(text)
+    for part in parts:
+        # else a quote after a space is a character
+        options: dict[str, Any] = {"delimiter": delimiter, "skipinitialspace": True}
+        if part.count('"') % 2:
+            options["quoting"] = csv.QUOTE_NONE
+        yield from filter(None, csv.reader(StringIO(part, newline=""), **options))
 
 
 def _delimiter(text: str) -> str:
@@ -534,9 +467,8 @@ def _agreement(text: str, delimiter: str) -> tuple[float, bool, int, int]:
 
 def _consistency(text: str, delimiter: str) -> tuple[float, int, int]:
     """Return the share of records with the usual number of fields, that number, and how many."""
-    records = _records(_readable(text, delimiter)[0], delimiter)
     try:
-        widths = Counter(map(len, islice(records, _LOOKED_AT)))
+        widths = Counter(map(len, islice(_records(text, delimiter), _LOOKED_AT)))
     except csv.Error:
         return 0.0, 0, 0
     count, usual = max(((count, width) for width, count in widths.items()), default=(0, 0))
@@ -545,24 +477,19 @@ def _consistency(text: str, delimiter: str) -> tuple[float, int, int]:
 
 _BAR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r":?-+:?")
-_LONG_RULE = re.compile(r":?-{2,}:?")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _FENCES = ("```", "~~~")
-_TAG = re.compile(
-    r"</?(?:(?P<block>br|div|hr|li|ol|p|ul)|a|b|code|del|em|i|mark|s|small|span|strong|sub|sup|u)"
-    r"(?:\s[^<>]*+|/)?>",
-    re.IGNORECASE,
-)
 _EMPHASIS = re.compile(r"(?<![\w\\])([*_]{1,3}|`)(?=[^\s*_`])([^*_`]*+)(?<=\S)\1(?!\w)")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+#: Bold, italic and code at once.
+_MOST_NESTED = 3
 
 
 class _PipeTable(NamedTuple):
-    """A pipe table: its rows, the numbers of its lines, and a note."""
+    """A pipe table: its rows, and its first line and the one after its last."""
 
     rows: list[list[str]]
-    lines: list[int]
-    note: str = ""
+    first: int
+    stop: int
 
 
 def looks_like_markdown(text: str) -> bool:
@@ -580,9 +507,9 @@ def table_of_markdown(text: str, name: str, *, tidy: bool = False) -> Table:
         )
     if len(tables) > 1:
         raise InputError(f"{name} holds {len(tables)} tables; expected one")
-    rows, used, note = tables[0]
-    notes = [note] if note else []
-    for where, part in (("before", lines[: used[0]]), ("after", lines[used[-1] + 1 :])):
+    rows, first, stop = tables[0]
+    notes: list[str] = []
+    for where, part in (("before", lines[:first]), ("after", lines[stop:])):
         notes += left_out(where, "table", " ".join(filter(_has_words, part)))
     if tidy:
         rows = [list(map(_shown, row)) for row in rows]
@@ -594,47 +521,26 @@ def _has_words(line: str) -> bool:
 
 
 def _pipe_tables(text: str) -> tuple[list[str], list[_PipeTable]]:
-    """Return the lines and the tables in them; rows without dashes count only if no other do."""
+    """Return the lines, and the tables in them: a header, a row of dashes, and rows with bars."""
     lines = _LINE_END.split(text)
-    if not any("|" in line for line in lines):
-        return lines, []
-    return lines, list(_ruled(lines)) or list(_without_rule(lines))
-
-
-def _ruled(lines: list[str]) -> Iterator[_PipeTable]:
+    tables: list[_PipeTable] = []
     end = -1
     for rule in range(1, len(lines)):
         if rule <= end or not _is_rule(lines[rule], lines[rule - 1]):
             continue
         end = next((n for n in range(rule + 1, len(lines)) if "|" not in lines[n]), len(lines))
-        used = [*range(rule - 1, end)]
-        rows = [_fields(lines[n]) for n in used if n != rule]
-        columns, wanted = len(_fields(lines[rule])), len(rows[0])
-        note = f"row of dashes with {columns} columns below a header with {wanted}"
-        yield _PipeTable(rows, used, note if columns != wanted else "")
-
-
-def _without_rule(lines: list[str]) -> Iterator[_PipeTable]:
-    """Find rows between bars, of which the first two have the same width."""
-    is_only = len(list(islice(filter(_has_words, lines), 2))) == 1
-    bars = [len(bare) > 1 and bare[0] == bare[-1] == "|" for bare in map(str.strip, lines)]
-    for is_barred, group in groupby(range(len(lines)), lambda n: bars[n]):
-        used = list(group) if is_barred else []
-        rows = [_fields(lines[n]) for n in used]
-        widths = {len(row) for row in rows[:2]}
-        if (len(rows) > 1 or is_only) and len(widths) == 1 and widths != {1}:
-            note = "no row of dashes: the first row is taken for the header"
-            yield _PipeTable(rows, used, note)
+        rows = [_fields(line) for line in (lines[rule - 1], *lines[rule + 1 : end])]
+        tables.append(_PipeTable(rows, rule - 1, end))
+    return lines, tables
 
 
 def _is_rule(line: str, header: str) -> bool:
-    """Whether a line is the row of dashes below a header, of the same width or unmistakable."""
+    """Whether a line is the row of dashes below a header."""
     if "|" not in header or "-" not in line or line.strip("-|: \t"):
         return False
     dashes = _fields(line)
-    if len(dashes) == len(_fields(header)):
-        return all(_RULE.fullmatch(field) for field in dashes)
-    return "|" in line and all(_LONG_RULE.fullmatch(field) for field in dashes)
+    is_rule = all(_RULE.fullmatch(part) for part in dashes)
+    return is_rule and ("|" in line or len(dashes) == len(_fields(header)))
 
 
 def _fields(line: str) -> list[str]:
@@ -643,18 +549,13 @@ def _fields(line: str) -> list[str]:
         del fields[0]
     if len(fields) > 1 and not fields[-1]:
         del fields[-1]
-    return [_BREAK.sub(" ", field.replace("\\|", "|")).strip() for field in fields]
+    return [_BREAK.sub(" ", part.replace("\\|", "|")).strip() for part in fields]
 
 
 def _shown(text: str) -> str:
-    """Remove the markup of a cell: tags, then emphasis from the inside out."""
-    text = _TAG.sub(lambda tag: " " * bool(tag["block"]), text)
+    """Remove emphasis from the inside out, and resolve entities."""
     for _ in range(_MOST_NESTED):
         text, count = _EMPHASIS.subn(r"\2", text)
         if not count:
             break
-    return unescape(_ESCAPED.sub(r"\1", text)).strip()
-
-
-#: Bold, italic and code at once.
-_MOST_NESTED = 3
+    return unescape(text)

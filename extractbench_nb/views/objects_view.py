@@ -87,8 +87,6 @@ class ObjectsView(View):
         name: str = "found",
     ) -> None:
         if isinstance(subject, TableImage):
-            if subject.labels != STRUCTURE_LABELS:
-                raise InputError(f"image {subject.id!r} is of a page; expected one of a table")
             image = subject.image if image is None else image
             subject = from_objects(subject.objects, subject.words)
         if not isinstance(subject, ResolvedTable):

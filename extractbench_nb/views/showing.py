@@ -13,7 +13,7 @@ from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import Evaluations
-from extractbench_nb.tables import GriTS, ResolvedTable, TableImage, TableImages
+from extractbench_nb.tables import GriTS, ResolvedTable, TableImage, TableResult
 from extractbench_nb.views.static import notebook_libraries
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
         from extractbench_nb.views.tables_view import TableView
 
         return TableView(subject)
-    if isinstance(as_pandas(subject), pd.DataFrame | list | tuple | TableImages):
+    if isinstance(as_pandas(subject), pd.DataFrame | list | tuple | TableResult):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
             "Evaluations, what construction.compare(), grits() or from_objects() returns, or one "

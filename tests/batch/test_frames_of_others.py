@@ -112,7 +112,7 @@ def other(fields: pd.DataFrame) -> Any:
 USES: dict[str, Callable[[Any], Any]] = {
     "breakdown": lambda fields: xb.breakdown(fields, "domain"),
     "difficulty": lambda fields: xb.difficulty(fields).drop(columns="best_run"),
-    "agreement": lambda fields: xb.agreement(fields, fields, resamples=100).table,
+    "agreement": lambda fields: xb.agreement(fields, fields).table,
     "list": lambda fields: xb.breakdown([fields], "run").astype({"run": "string"}),
     "mapping": lambda fields: (
         xb.breakdown({"a": fields[fields["run"] == "quill-mini"]}, "metric")

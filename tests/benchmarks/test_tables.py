@@ -102,7 +102,7 @@ def test_a_thousand_tables(n_jobs: int, timed: Any, benchmark: Any, quick: bool)
     count = 10 if quick else 1000
     pairs = [pair(20, 10, seed) for seed in range(count)]
 
-    def evaluate() -> xb.tables.TableScores:
+    def evaluate() -> xb.tables.TableResult:
         return xb.tables.evaluate_tables(pairs, n_jobs=n_jobs)
 
     name = f"{OURS}, n_jobs={n_jobs}"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import extractbench_nb as xb
 from extractbench_nb.core.text.dates import parse_date
 from extractbench_nb.simulation.catalogue import corrupt
-from extractbench_nb.stats.mismatches import KIND_NAMES, mismatch_kind
+from extractbench_nb.stats import mismatch_kind
 
 HERE = Path(__file__).parent / "data"
 #: What each corruption of texts or numbers makes, where one kind says it.
@@ -52,15 +52,6 @@ class Labelled(NamedTuple):
     def named(self) -> str:
         """The kind that the rules name."""
         return mismatch_kind(self.gold, self.predicted, siblings=self.siblings, items=self.items)
-
-
-class Agreement(NamedTuple):
-    """How often a kind is the label, how often it is named, and how often both."""
-
-    kind: str
-    labelled: int
-    named: int
-    both: int
 
 
 def committed() -> list[Labelled]:
@@ -163,17 +154,3 @@ def _exact(node: Any) -> Any:
     if isinstance(kind, str) and kind in _EXACT:
         exact["evaluation_config"] = _EXACT[kind]
     return exact
-
-
-def agreements(pairs: Sequence[Labelled]) -> list[Agreement]:
-    """Count labels and names by kind."""
-    results = [(pair.kind, pair.named) for pair in pairs]
-    return [
-        Agreement(
-            kind,
-            sum(label == kind for label, _ in results),
-            sum(named == kind for _, named in results),
-            results.count((kind, kind)),
-        )
-        for kind in KIND_NAMES
-    ]

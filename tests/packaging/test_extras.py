@@ -65,11 +65,7 @@ DOORS = {
         "an audit": "xb.gold.audit(ds)",
     },
     "tables": {
-        "HTML": "xb.tables.read_table('<table><tr><td>1<td>2</table>')",
-        "a batch of HTML": "xb.tables.evaluate_tables({'x': (html, html.replace('</tr>', ''))})",
-        "an answer in HTML": "xb.construction.compare('a\\n1', html.replace('</tr>', ''))",
-        "lines": "xb.tables.page_tables(pdf, page=1)",
-        "a model": "xb.tables.detect(folder / 'x.png', folder / 'm.onnx')",
+        "a picture": "xb.tables.read_image(folder / 'x.png')",
     },
 }
 SCRIPT = """

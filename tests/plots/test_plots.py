@@ -12,6 +12,7 @@ from extractbench_nb import benchmark
 from extractbench_nb.errors import InputError
 from extractbench_nb.views import plots
 from extractbench_nb.views.plots.axes import BLUE
+from notebooks.made_up_tables import made_up_tables
 
 matplotlib = pytest.importorskip("matplotlib", reason="figures need matplotlib (extra `notebook`)")
 matplotlib.use("Agg")
@@ -49,7 +50,7 @@ def drawn(runs: xb.runs.Evaluations) -> dict[str, Draw]:
     lengths = xb.stats.validity_by_length(tried, xb.load_dataset("sample"))
     fields, stated = confident()
     kept = xb.tables.keep_curves(
-        xb.tables.made_up_tables(3), metrics=["grits_con", "bleu"], rates=[0, 0.5, 1]
+        made_up_tables(3), metrics=["grits_con", "bleu"], rates=[0, 0.5, 1]
     )
     return {
         "attempts": lambda ax: plots.attempts(tried, ax=ax),
@@ -60,9 +61,6 @@ def drawn(runs: xb.runs.Evaluations) -> dict[str, Draw]:
         "losses": lambda ax: plots.losses(built().losses(), ax=ax),
         "outcomes": lambda ax: plots.outcomes(runs, ax=ax),
         "reliability": lambda ax: plots.reliability(xb.stats.calibration(fields, stated), ax=ax),
-        "remaining_error": lambda ax: plots.remaining_error(
-            xb.stats.review_plan(fields, stated, budget=0.3), ax=ax
-        ),
         "results": lambda ax: plots.results(COUNTS, ax=ax),
         "sensitivity": lambda ax: plots.sensitivity(corrupted, ax=ax),
         "tokens": lambda ax: plots.tokens(figure_2, ax=ax),
@@ -83,21 +81,12 @@ def confident() -> tuple[pd.DataFrame, pd.DataFrame]:
     return fields, pd.DataFrame({**ids, "confidence": stated})
 
 
-def test_figures_of_confidences_show_their_frames(ax: Axes) -> None:
-    fields, stated = confident()
-    found = xb.stats.calibration(fields, stated, by="field")
+def test_the_reliability_diagram_shows_its_bins(ax: Axes) -> None:
+    found = xb.stats.calibration(*confident())
     plots.reliability(found, ax=ax)
-    lines = [line.get_xydata() for line in ax.lines[1:]]
-    assert len(lines) == 2
-    drawn = np.concatenate(lines)
-    assert drawn == pytest.approx(100 * found.bins[["confidence", "accuracy"]].to_numpy())
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "a_rather_long_field.name",
-        "total",
-    ]
-    many = xb.stats.calibration(fields, stated, by="document", bins=2, resamples=100)
-    with pytest.raises(InputError, match="calibration has 60 groups"):
-        plots.reliability(many)
+    bins = found[found["bin"].notna()]
+    points = ax.lines[1].get_xydata()
+    assert points == pytest.approx(100 * bins[["confidence", "accuracy"]].to_numpy())
 
 
 @cache

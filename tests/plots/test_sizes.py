@@ -107,12 +107,7 @@ DRAWN: dict[str, Callable[[Axes], Axes]] = {
     "attempts": lambda ax: plots.attempts(outputs(), ax=ax),
     "attempts of runs": lambda ax: plots.attempts(outputs(), by=["run", "domain"], ax=ax),
     "validity": lambda ax: plots.validity(by_length(), ax=ax),
-    "reliability": lambda ax: plots.reliability(
-        xb.stats.calibration(*confident(), by="field", resamples=100), ax=ax
-    ),
-    "remaining_error": lambda ax: plots.remaining_error(
-        xb.stats.review_plan(confident()[0], confident()[1], budget=0.3, resamples=100), ax=ax
-    ),
+    "reliability": lambda ax: plots.reliability(xb.stats.calibration(*confident()), ax=ax),
     "validity of runs": lambda ax: plots.validity(by_length("run"), ax=ax),
 }
 

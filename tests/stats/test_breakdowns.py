@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 import extractbench_nb as xb
@@ -189,41 +186,3 @@ def test_difficulty_by_hand() -> None:
     assert found["best_run"].tolist() == ["x", "x", "y", pd.NA]
     assert found["hallucinations"].tolist() == [0, 1, 0, 0]
     assert found["mean_score"].tolist() == pytest.approx([0.2 / 3, 0.5, 0.5, 1])
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from("xyz"),
-            st.sampled_from("de"),
-            st.sampled_from(["a", "\ud800", "b|\n"]),
-            st.sampled_from(["present", "null"]),
-            st.sampled_from([0.0, 0.5, 1.0, None]),
-            st.sampled_from(OUTCOMES),
-        ),
-        min_size=1,
-        max_size=40,
-    )
-)
-def test_difficulty_against_plain_python(rows: list[tuple[Any, ...]]) -> None:
-    frame = fields_of(*rows)
-    found = difficulty(frame).set_index("field")
-    asked = [r for r in rows if r[3] == "present"]
-    assert set(found.index) == {r[2] for r in asked}
-    for field, row in found.iterrows():
-        mine = [r for r in asked if r[2] == field]
-        passing = {run: [r[4] == 1.0 for r in mine if r[0] == run] for run in {r[0] for r in mine}}
-        assert row["rows"] == len(mine)
-        assert row["passed"] == sum(r[4] == 1.0 for r in mine)
-        assert row["runs"] == len(passing)
-        assert row["runs_failing"] == sum(not any(p) for p in passing.values())
-        rates = {run: np.mean(p) for run, p in passing.items()}
-        if row["best_run"] is not pd.NA:
-            assert rates[row["best_run"]] == max(rates.values())
-        failing = [r[5] for r in mine if r[4] != 1.0]
-        if failing:
-            most = max(failing.count(o) for o in failing)
-            assert row["outcome"] == min(o for o in failing if failing.count(o) == most)
-        else:
-            assert row["outcome"] is pd.NA

@@ -1,4 +1,4 @@
-"""Confidences: what is accepted, how they meet verdicts, and the agreement between runs."""
+"""Confidences: the agreement between runs, and calibration against scikit-learn and by hand."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.stats.confidences import (
-    judged_values,
-    run_agreement,
-)
 
 ITEM = {"type": "object", "properties": {"n": {"type": "string"}, "v": {"type": "integer"}}}
 SCHEMA = {
@@ -39,120 +37,81 @@ PREDICTED = {
 }
 
 
-@pytest.fixture(scope="module")
-def evaluation() -> xb.core.Evaluation:
-    return xb.evaluate(SCHEMA, GOLD, PREDICTED, profile="strict")
+def values(stated: Any, right: Any, document: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return values as fields, and their confidences."""
+    size = len(stated)
+    ids = {"document": [f"d{name}" for name in document], "path": [f"$.v{i}" for i in range(size)]}
+    columns = {"predicted_path": None, "predicted_state": "present", "counted": True}
+    fields = pd.DataFrame({**ids, **columns, "passed": np.asarray(right, dtype=bool)})
+    return fields, pd.DataFrame({**ids, "confidence": np.asarray(stated, dtype=float)})
 
 
-def stated(**paths: float) -> pd.DataFrame:
-    return pd.DataFrame({"path": list(paths), "confidence": list(paths.values())})
-
-
-def of(evaluation: Any, confidences: Any) -> dict[str, float]:
-    """Return the confidence of each value, by the path of `fields`."""
-    rows = judged_values(evaluation, confidences).known
-    return dict(zip(rows["path"], rows["confidence"], strict=True))
-
-
-def test_a_confidence_is_found_by_the_path_in_the_output(
-    evaluation: xb.core.Evaluation,
-) -> None:
-    paths = {
-        "$.total": 0.1,
-        "$.lines[0].n": 0.2,
-        "$.lines[1].n": 0.3,
-        "$.notes['c']": 0.4,
-        "$.name": 0.5,
-    }
-    expected = {
-        "$.total": 0.1,
-        "$.lines[1].n": 0.2,  # gold's second item; gold's first is missed and has none
-        "$.lines[+1].n": 0.3,
-        "$.notes['c']": 0.4,
-        "$.name": 0.5,  # omitted, with a confidence that it is absent
-    }
-    assert of(evaluation, stated(**paths)) == expected
-    given = pd.DataFrame([{"path": "$.total", "confidence": 0.1}, {"confidence": 0.6}])
-    rows = judged_values(evaluation, given).rows
-    assert of(evaluation, given) == {p: 0.1 if p == "$.total" else 0.6 for p in rows["path"]}
-    fields = evaluation.fields.assign(own=lambda f: f["score"] * 0.5)
-    own = dict(zip(fields["path"], fields["own"], strict=True))
-    lacking = {"$.lines", "$.lines[0].n", "$.lines[0].v"}
-    assert of(fields, "own") == {p: value for p, value in own.items() if p not in lacking}
-
-
-@pytest.mark.parametrize("profile", ["strict", "paper"])
-def test_no_value_counts_twice(profile: str) -> None:
-    tags = {"type": "array", "items": {"type": "string"}}
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {"tags": tags, "none": tags, "grid": {"type": "array", "items": tags}},
-    }
-    gold = {"tags": ["a", "b"], "none": [], "grid": [["a"]]}
-    names = ["run", "document", "predicted"]
-    outputs = pd.DataFrame([(run, doc, gold) for doc in "de" for run in "rs"], columns=names)
-    given = {"schema": [schema] * len(outputs), "gold": [gold] * len(outputs)}
-    evs = xb.evaluate_runs(outputs.assign(**given), profile=profile, progress=False)
-    plan = xb.stats.review_plan(evs, unit="field", resamples=100)
-    paths = ["$.grid", "$.none", "$.tags"]
-    if profile == "strict":
-        paths = ["$.grid[0][0]", "$.none", "$.tags[0]", "$.tags[1]"]
-    given = outputs.assign(schema=[schema] * len(outputs))
-    ranked = plan.apply(xb.stats.run_agreement(given, profile=profile))
-    found = ranked.groupby(["run", "document"])["path"].agg(lambda some: sorted({*some}))
-    assert found.tolist() == [paths] * 4
-    assert len(ranked) == len(paths) * 4
-    assert plan.without == plan.unused == 0
-    assert xb.stats.calibration(evs).scores["n"].tolist() == [len(paths) * 4]
-
-
-def test_a_plan_counts_what_it_leaves_out() -> None:
-    rows = [("d", "$.a"), ("d", "$.b"), ("e", "$.a"), ("f", "$.a"), ("f", "$.b")]
-    fields = pd.DataFrame(rows, columns=["document", "path"]).assign(passed=True, field="a")
-    fields = fields.assign(predicted_path=None, predicted_state="present", counted=True, own=0.5)
-    stated = fields.iloc[[0, 2]].assign(confidence=0.5)[["document", "path", "confidence"]]
-    for unit in ("document", "field"):
-        plan = xb.stats.review_plan(fields, stated, unit=unit, resamples=100)
-        assert (plan.left_out, plan.without, "left out" in repr(plan)) == (1, 3, True)
-    assert "left out" not in repr(xb.stats.review_plan(fields, "own", resamples=100))
-
-
-def test_what_belongs_to_no_value_is_counted(evaluation: xb.core.Evaluation) -> None:
-    values = judged_values(evaluation, stated(**{"$.total": 0.1, "$.undeclared": 0.2}))
-    assert values.unused == 1
-    assert values.without == int(values.rows["counted"].sum()) - 1
+@pytest.mark.parametrize(
+    "path, passed",
+    [
+        ("$.total", False),
+        ("$.lines[0].n", True),  # gold's second item
+        ("$.lines[1].n", False),  # spurious
+        ("$.notes['c']", False),
+        ("$.name", False),  # omitted: the confidence that it is absent
+    ],
+)
+def test_a_confidence_belongs_to_the_path_in_the_output(path: str, passed: bool) -> None:
+    ev = xb.evaluate(SCHEMA, GOLD, PREDICTED)
+    found = xb.stats.calibration(ev, pd.DataFrame({"path": [path], "confidence": [0.5]}))
+    assert found["n"].tolist() == [1, 1]
+    assert found["accuracy"].iloc[-1] == passed
 
 
 def test_a_node_with_two_metrics_is_right_if_both_pass() -> None:
     metrics = [{"metric_id": "string_exact"}, {"metric_id": "string_fuzzy"}]
     schema = {"type": "string", "evaluation_config": {"metrics": metrics}}
-    ev = xb.evaluate(
-        {"type": "object", "properties": {"a": schema, "b": schema}},
-        {"a": "extraction", "b": "same"},
-        {"a": "extractions", "b": "same"},
-    )
-    assert ev.fields["passed"].tolist() == [False, True, True, True]
-    rows = judged_values(ev, pd.DataFrame({"confidence": [0.5]})).rows
-    assert rows["wrong"].tolist() == [True, False]
+    properties = {"type": "object", "properties": {"a": schema, "b": schema}}
+    gold = {"a": "extraction", "b": "same"}
+    ev = xb.evaluate(properties, gold, gold | {"a": "extractions"})
+    stated = pd.DataFrame({"path": ["$.a", "$.b"], "confidence": 0.5})
+    assert xb.stats.calibration(ev, stated)[["n", "accuracy"]].values.tolist()[-1] == [2, 0.5]
 
 
-FIELDS = pd.DataFrame(
-    {
-        "run": ["r", "r", "s", "s"],
-        "document": ["d", "e", "d", "e"],
-        "path": "$.a",
-        "predicted_path": None,
-        "predicted_state": "present",
-        "field": "a",
-        "counted": True,
-        "passed": [True, False, True, True],
-    }
+@pytest.mark.parametrize("digits", [1, 12])
+@pytest.mark.parametrize("size", [40, 500])
+def test_calibration_is_that_of_scikit_learn(size: int, digits: int) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    curve = pytest.importorskip("sklearn.calibration").calibration_curve
+    rng = np.random.default_rng(size)
+    stated = rng.beta(4, 2, size).round(digits)
+    right = rng.random(size) < stated**2
+    found = xb.stats.calibration(*values(stated, right, rng.integers(0, 9, size)), bins=5)
+    whole, bins = found.iloc[-1], found.iloc[:-1]
+    assert whole["brier"] == pytest.approx(metrics.brier_score_loss(right, stated))
+    assert whole["auroc"] == pytest.approx(metrics.roc_auc_score(right, stated))
+    if digits == 12:  # scikit-learn cuts ties in another way
+        true, mean = curve(right, stated, n_bins=5, strategy="quantile")
+        assert bins["accuracy"].tolist() == pytest.approx(true.tolist(), abs=0.04)
+        assert bins["confidence"].tolist() == pytest.approx(mean.tolist(), abs=0.04)
+        assert bins["n"].tolist() == [size / 5] * 5
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 10), st.booleans(), st.integers(0, 3)), min_size=1),
+    st.integers(1, 12),
 )
-GOOD = FIELDS[["run", "document", "path"]].assign(confidence=[0.9, 0.1, 0.8, 0.7])
+def test_what_holds_for_any_values(cells: list[tuple[int, bool, int]], bins: int) -> None:
+    tenths, right, document = zip(*cells, strict=True)
+    found = xb.stats.calibration(*values(np.array(tenths) / 10, right, document), bins=bins)
+    whole, points = found.iloc[-1], found.iloc[:-1]
+    assert (found["low"] <= found["accuracy"]).all()
+    assert (found["accuracy"] <= found["high"]).all()
+    assert whole["high"] - whole["low"] > 0.4  # four documents at most
+    assert pd.isna(whole["auroc"]) == (len(set(right)) == 1)
+    assert points["n"].sum() == whole["n"] == len(cells)
+    assert len(points) <= bins
+    assert points["confidence"].is_monotonic_increasing
 
 
-def changed(**columns: Any) -> pd.DataFrame:
-    return GOOD.assign(**columns)
+FIELDS, GOOD = values([0.9, 0.1, 0.8, 0.7], [1, 0, 1, 1], "deed")
+FIELDS, GOOD = (frame.assign(run=[*"rrss"], path="$.a") for frame in (FIELDS, GOOD))
 
 
 @pytest.mark.parametrize(
@@ -160,45 +119,28 @@ def changed(**columns: Any) -> pd.DataFrame:
     [
         (GOOD.to_dict("list"), "confidences is dict; expected a DataFrame"),
         (GOOD.drop(columns="confidence"), "no column 'confidence'"),
-        (GOOD.iloc[:0], "confidences has no rows"),
-        (
-            changed(confidence=[0.9, 1.1, 0.8, 0.7]),
-            "path '$.a'): confidence is 1.1; expected a number from 0 to 1",
+        (GOOD.iloc[:0], "none belongs to a value of fields"),
+        *(
+            (GOOD.assign(confidence=[0.9, bad, 0.8, 0.7]), "expected a number from 0 to 1")
+            for bad in (1.1, -0.1, np.nan, None, np.inf, "high")
         ),
-        (changed(confidence=[0.9, -0.1, 0.8, 0.7]), "confidence is -0.1; expected"),
-        (changed(confidence=[0.9, np.nan, 0.8, 0.7]), "confidence is nan; expected a number"),
-        (changed(confidence=[0.9, None, 0.8, 0.7]), "confidence is nan; expected a number"),
-        (changed(confidence=[0.9, np.inf, 0.8, 0.7]), "confidence is inf; expected a number"),
-        (changed(confidence=["0.9", "high", "", "1"]), "row 0 (run 'r', document 'd'"),
-        (changed(confidence=[True] * 4), "confidence is True; expected a number"),
-        (
-            changed(document=["d", "d", "d", "e"]),
-            "row 1 (run 'r', document 'd', path '$.a'): there",
-        ),
-        (changed(document=["d", "f", "d", "e"]), "unknown document 'f'; expected one of d, e"),
-        (changed(run=["r", "r", "s", "other"]), "unknown run 'other'"),
-        (changed(path="$.b"), "none belongs to a value of fields; path '$.b': did you mean '$.a'?"),
-        ("stated", "there is no column 'stated'"),
-        (GOOD.drop(columns="run").head(2), "run is missing, but the results have 2 runs"),
-        (GOOD.head(1).assign(document=None), "document is missing, but the results have 2"),
+        (GOOD.assign(document="dd"), "confidences: two rows of run 'r', document 'dd', path"),
+        (GOOD.assign(path="$.b"), "path '$.b': did you mean '$.a'?"),
+        (GOOD.drop(columns="run").head(2), "fields: two rows of document 'de', path"),
     ],
 )
 def test_bad_confidences(frame: Any, message: str) -> None:
-    for function in (xb.stats.calibration, xb.stats.risk_coverage):
-        with pytest.raises(InputError) as caught:
-            function(FIELDS, frame)
-        assert message in str(caught.value)
     with pytest.raises(InputError) as caught:
-        xb.stats.review_plan(FIELDS, frame, budget=0.2)
+        xb.stats.calibration(FIELDS, frame)
     assert message in str(caught.value)
 
 
 # --- agreement between runs -----------------------------------------------------------------------
 
 
-def runs(*outputs: Any, schema: Any = SCHEMA) -> pd.DataFrame:
+def runs(*outputs: Any) -> pd.DataFrame:
     names = [f"r{i}" for i in range(len(outputs))]
-    columns = {"run": names, "document": "d", "predicted": outputs, "schema": [schema] * len(names)}
+    columns = {"run": names, "document": "d", "predicted": outputs, "schema": [SCHEMA] * len(names)}
     return pd.DataFrame(columns)
 
 
@@ -210,7 +152,7 @@ def agreed(frame: pd.DataFrame, run: str) -> dict[str, float]:
 def test_agreement_is_the_share_of_the_other_runs() -> None:
     other = {**PREDICTED, "total": 12, "lines": list(reversed(PREDICTED["lines"]))}
     third = {"total": 12, "lines": [{"n": "anchor", "v": 3}]}
-    frame = run_agreement(runs(PREDICTED, other, third))
+    frame = xb.stats.run_agreement(runs(PREDICTED, other, third))
     first = agreed(frame, "r0")
     assert first["$.total"] == 0.0
     assert first["$.lines[0].n"] == 1.0
@@ -223,7 +165,7 @@ def test_agreement_is_the_share_of_the_other_runs() -> None:
 
 
 def test_an_output_that_is_not_json_agrees_with_none() -> None:
-    frame = run_agreement(runs({"total": 1}, {"total": 1}, '{"total": 1'))
+    frame = xb.stats.run_agreement(runs({"total": 1}, {"total": 1}, '{"total": 1'))
     assert agreed(frame, "r0")["$.total"] == 0.5
     assert agreed(frame, "r2") == {}
 
@@ -233,25 +175,14 @@ def test_an_output_that_is_not_json_agrees_with_none() -> None:
 )
 def test_no_agreement_without_two_runs(outputs: tuple[Any, ...]) -> None:
     with pytest.raises(InputError, match="no document has outputs of two runs"):
-        run_agreement(runs(*outputs))
+        xb.stats.run_agreement(runs(*outputs))
 
 
-def test_without_confidences_the_runs_of_a_batch_are_compared() -> None:
-    frame = runs(PREDICTED, GOLD, {"total": 12}, "{")
-    evs = xb.evaluate_runs(frame.assign(gold=[GOLD] * 4), profile="strict", progress=False)
-    own = judged_values(evs)
-    given = judged_values(evs, run_agreement(frame))
-    order = ["run", "path", "confidence"]
-    pd.testing.assert_frame_equal(own.rows[order], given.rows[order])
-
-
-def test_without_confidences_and_runs_there_is_one_error(tmp_path: Any) -> None:
-    frame = runs(PREDICTED, GOLD).assign(gold=[GOLD] * 2)
-    one = xb.evaluate_runs(frame.head(1), progress=False)
-    with pytest.raises(InputError, match="a single run"):
-        xb.stats.calibration(one)
-    with pytest.raises(InputError, match="has no outputs to compute"):
-        xb.stats.calibration(FIELDS)
-    folder = xb.evaluate_runs(frame, progress=False).save(tmp_path / "saved")
-    with pytest.raises(InputError, match="inputs of run"):
-        xb.stats.calibration(xb.load_evaluations(folder))
+@pytest.mark.parametrize("profile", ["strict", "paper"])
+def test_no_value_counts_twice(profile: str) -> None:
+    evs_of = runs(GOLD, GOLD).assign(gold=[GOLD] * 2)
+    evs = xb.evaluate_runs(evs_of, profile=profile, progress=False)
+    confidences = xb.stats.run_agreement(runs(GOLD, GOLD), profile=profile)
+    counted = evs.fields.loc[evs.fields["counted"], "path"]
+    assert sorted(confidences["path"]) == sorted(counted)
+    assert xb.stats.calibration(evs, confidences)["n"].tolist() == [len(counted)] * 2

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.stats.goldens import GoldenCase, GoldenError
+from extractbench_nb.stats.gates import GoldenCase, GoldenError
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -129,9 +129,9 @@ def test_there_must_be_a_baseline_and_it_must_be_json(case: GoldenCase) -> None:
 
 
 REPLACED = [
-    ("gold.json", {**GOLD, "year": 2023}, "made with another gold.json"),
-    ("gold.json", {**GOLD, "title": "other"}, "made with another gold.json"),
-    ("schema.json", {**SCHEMA, "properties": {}}, "made with another schema.json"),
+    ("gold.json", {**GOLD, "year": 2023}, "made with other gold.json"),
+    ("gold.json", {**GOLD, "title": "other"}, "made with other gold.json"),
+    ("schema.json", {**SCHEMA, "properties": {}}, "made with other schema.json"),
     ("baseline.json", {"format": 2}, "is not a baseline of this version"),
     ("baseline.json", [], "is not a baseline of this version"),
     ("baseline.json", {"fields": None}, "is damaged"),

@@ -14,7 +14,6 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.stats import choose_metric
 
-FEW = {"resamples": 100}
 CASE = [("Acme Ltd", "ACME LTD", True), ("Bolt AG", "bolt ag", True)] * 8
 NAMES = [*CASE, *[("Acme Ltd", "Acne Ltd", False)] * 8]
 DAYS = [("2024-01-05", "5 January 2024", True), ("2024-02-01", "1 Feb 2024", True)] * 8
@@ -45,7 +44,7 @@ def total(found: Any) -> Any:
     ],
 )
 def test_the_simplest_metric_that_fits_is_chosen(pairs: Any, config: Any) -> None:
-    found = choose_metric(labels(pairs), **FEW)
+    found = choose_metric(labels(pairs))
     row = total(found)
     assert row["config"] == config
     assert (row["right"], row["labels"], row["note"]) == (24, 24, "")
@@ -59,11 +58,11 @@ def test_a_threshold_is_fitted_without_the_fold_that_it_is_tried_on() -> None:
     random = np.random.default_rng(1)
     words = ["".join(random.choice([*"abcd"], 6)) for _ in range(240)]
     pairs = [(a, b, bool(random.integers(2))) for a, b in zip(words, words[::-1], strict=True)]
-    found = choose_metric(labels(pairs), **FEW)
+    found = choose_metric(labels(pairs))
     assert total(found)["metric"] is pd.NA
     assert "no metric is clearly better" in total(found)["note"]
     documents = [f"d{n % 12}" for n in range(len(NAMES))]
-    scores = choose_metric(labels(NAMES, document=documents), **FEW).scores.set_index("metric")
+    scores = choose_metric(labels(NAMES, document=documents)).scores.set_index("metric")
     assert 0.875 < scores.loc["string_fuzzy", "config"]["params"]["threshold"] <= 1
     assert scores.loc["string_fuzzy", ["declared_right", "right"]].tolist() == [16, 24]
 
@@ -76,7 +75,7 @@ def test_own_metrics_are_tried() -> None:
         return "n" not in predicted
 
     try:
-        scores = choose_metric(labels(NAMES), **FEW).scores.set_index("metric")
+        scores = choose_metric(labels(NAMES)).scores.set_index("metric")
         assert scores.loc["no_n", ["right", "false_rejects"]].tolist() == [16, 8]
     finally:
         xb.core.unregister("no_n")
@@ -95,7 +94,7 @@ def test_own_metrics_are_tried() -> None:
     ],
 )
 def test_no_choice_is_made_without_evidence(pairs: Any, note: str) -> None:
-    found = choose_metric(labels(pairs, field="name"), **FEW)
+    found = choose_metric(labels(pairs, field="name"))
     assert found.choices["metric"].isna().all()
     assert all(text.startswith(note) for text in found.choices["note"])
     assert note in repr(found)
@@ -104,7 +103,7 @@ def test_no_choice_is_made_without_evidence(pairs: Any, note: str) -> None:
 
 
 def test_contradictions_are_a_caveat_of_a_choice() -> None:
-    found = choose_metric(labels([*NAMES, ("Acme Ltd", "ACME LTD", False)]), **FEW)
+    found = choose_metric(labels([*NAMES, ("Acme Ltd", "ACME LTD", False)]))
     assert total(found)["metric"] == "string_case_insensitive"
     assert total(found)["note"] == "labels contradict each other: at most 24 can be right"
     assert total(found)["false_accepts"] == 1
@@ -113,7 +112,7 @@ def test_contradictions_are_a_caveat_of_a_choice() -> None:
 def test_rows_that_no_metric_decides_are_left_out() -> None:
     more = [(None, "x", True), ("x", None, False), ("x", 3, False), ([1], [1], True)]
     more += [({"a": 1}, {"a": 1}, True), ("x", "x", None)]
-    found = choose_metric(labels([*NAMES, *more]), **FEW)
+    found = choose_metric(labels([*NAMES, *more]))
     assert (total(found)["labels"], found.left_out) == (24, 6)
 
 
@@ -140,7 +139,7 @@ def test_the_choice_of_each_field_is_written_into_a_copy_of_the_schema() -> None
     fields = {"name": NAMES, "['a/b']": DAYS, "lines[].amount": AMOUNTS, "start": DAYS}
     frame = pd.concat([labels(pairs, field=field) for field, pairs in fields.items()])
     before = json.dumps(SCHEMA)
-    found = choose_metric(frame, **FEW)
+    found = choose_metric(frame)
     written = found.write(SCHEMA)
     assert json.dumps(SCHEMA) == before
     assert written["properties"]["name"]["evaluation_config"] == {
@@ -159,7 +158,7 @@ def test_the_choice_of_each_field_is_written_into_a_copy_of_the_schema() -> None
 
 def test_the_pooled_choice_serves_fields_with_too_few_labels_if_asked() -> None:
     frame = pd.concat([labels(NAMES, field="name"), labels(DAYS[:2], field="start")])
-    found = choose_metric(frame, **FEW)
+    found = choose_metric(frame)
     assert "evaluation_config_by_field" not in found.write(SCHEMA)
     config = found.write(SCHEMA, pooled=True)["evaluation_config_by_field"]["start"]
     assert config == total(found)["config"]
@@ -193,14 +192,14 @@ def test_fields_that_a_model_judged_are_labels() -> None:
     properties = {f"c{n}": {"type": "string"} for n in range(24)}
     schema = {"type": "object", "properties": {**properties, "n": {"type": "integer"}}}
     sides = [{f"c{n}": pair[at] for n, pair in enumerate(NAMES)} | {"n": 1} for at in (0, 1)]
-    found = choose_metric(xb.evaluate(schema, *sides, judge=Lenient()), **FEW)
+    found = choose_metric(xb.evaluate(schema, *sides, judge=Lenient()))
     assert total(found)["metric"] == "string_case_insensitive"
     assert (total(found)["labels"], found.left_out) == (24, 0)
 
 
 def test_a_card_is_short_for_many_fields() -> None:
     frame = pd.concat([labels(CASE[:2], field=f"f{n:02}<b>") for n in range(30)])
-    found = choose_metric(frame, **FEW)
+    found = choose_metric(frame)
     lines = repr(found).splitlines()
     assert (len(lines), lines[-1].strip()) == (15, "… 18 more; .choices has them")
     assert "&lt;b&gt;" in found._repr_html_()
@@ -227,7 +226,7 @@ def recorded() -> pd.DataFrame:
 
 
 def test_recorded_verdicts_of_a_real_judge() -> None:
-    found = choose_metric(recorded(), **FEW)
+    found = choose_metric(recorded())
     scores = found.scores.set_index("metric")["declared_right"]
     assert scores.to_dict() == {
         "string_exact": 36,

@@ -98,12 +98,3 @@ def test_swapping_the_tables_swaps_precision_and_recall(one: Table, other: Table
     assert there == (back[0], back[2], back[1])
     assert all(0 <= ratio <= 1 for ratio in there)
     assert adjacency(one, one) == (1, 1, 1)
-
-
-@settings(max_examples=40, deadline=None)
-@given(TABLES)
-def test_turning_a_table_turns_its_relations(one: Table) -> None:
-    turned = {"right": "below", "below": "right"}
-    cells = [cell._replace(rows=cell.columns, columns=cell.rows) for cell in one.cells]
-    relations = adjacency_relations(table_of_cells(cells))
-    assert adjacency_relations(one) == {(a, b, turned[d]): n for (a, b, d), n in relations.items()}

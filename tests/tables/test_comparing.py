@@ -5,13 +5,11 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.grid_similarity import grits
 from extractbench_nb.tables.table_metrics import (
     COMPARISON_COLUMNS,
     TABLE_METRICS,
     compare_tables,
-    exact_match,
 )
 
 Cells = list[dict[str, Any]]
@@ -44,8 +42,6 @@ def test_all_metrics_by_hand() -> None:
         # table, tbody, 2 tr, 4 td against 3 tr, 6 td
         "teds": (1 - 3.25 / 11, None, None),
         "teds_structure": (1 - 3 / 11, None, None),
-        "exact": (0.0, None, None),
-        "exact_topology": (0.0, None, None),
     }
     for name, values in expected.items():
         numbers = [None if value is pd.NA else value for value in found.loc[name].tolist()[:3]]
@@ -62,8 +58,8 @@ def test_a_table_is_like_itself() -> None:
 
 
 def test_the_order_is_fixed_and_metrics_are_chosen() -> None:
-    found = compare_tables(TRUE, PREDICTED, ["exact", "teds", "grits_con"])
-    assert found.index.tolist() == ["grits_con", "teds", "exact"]
+    found = compare_tables(TRUE, PREDICTED, ["teds", "adjacency", "grits_con"])
+    assert found.index.tolist() == ["grits_con", "adjacency", "teds"]
     assert compare_tables(TRUE, TRUE, "bleu").index.tolist() == ["bleu"]
     with pytest.raises(InputError, match="metrics is empty; choose among grits_top, "):
         compare_tables(TRUE, TRUE, [])
@@ -85,9 +81,9 @@ def test_grits_are_those_of_grits(variant: str) -> None:
 
 def test_large_tables_have_no_tree_distance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("extractbench_nb.tables.table_metrics._MOST_NODES", 10)
-    found = compare_tables(TRUE, PREDICTED, ["teds", "teds_structure", "exact"])
-    assert found["score"].isna().tolist() == [True, True, False]
-    assert found["note"].tolist() == ["11 nodes, more than 10"] * 2 + [""]
+    found = compare_tables(TRUE, PREDICTED, ["teds", "teds_structure", "adjacency"])
+    assert found["score"].isna().tolist() == [False, True, True]
+    assert found["note"].tolist() == ["", *["11 nodes, more than 10"] * 2]
 
 
 @pytest.mark.parametrize(
@@ -100,32 +96,6 @@ def test_large_tables_have_no_tree_distance(monkeypatch: pytest.MonkeyPatch) -> 
 def test_bad_arguments(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         compare_tables(*arguments)
-
-
-A, B = Cell((0,), (0,), "a"), Cell((0,), (1,), "b")
-ONE_ROW = table_of_cells([A, B])
-EMPTY_TABLE = table_of_cells([])
-
-
-@pytest.mark.parametrize(
-    "other, same, same_topology",
-    [
-        (table_of_cells([A, B]), True, True),
-        (table_of_cells([B, A]), True, True),
-        (table_of_cells([A._replace(box=(0, 0, 1, 1), is_header=True), B]), True, True),
-        (table_of_cells([A, B._replace(text="B")]), False, True),
-        (table_of_cells([A, B._replace(text="b ")]), False, True),
-        (table_of_cells([A]), False, False),
-        (table_of_cells([A._replace(columns=(0, 1))]), False, False),
-        (table_of_cells([A, B._replace(rows=(1,), columns=(0,))]), False, False),
-        (table_of_cells([A, B, B]), False, False),
-        (EMPTY_TABLE, False, False),
-    ],
-)
-def test_exact_match(other: Table, same: bool, same_topology: bool) -> None:
-    for pair in ((ONE_ROW, other), (other, ONE_ROW)):
-        assert exact_match(*pair) is same
-        assert exact_match(*pair, topology_only=True) is same_topology
 
 
 @pytest.mark.parametrize(

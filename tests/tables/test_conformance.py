@@ -12,7 +12,7 @@ import pytest
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Table, table_of_cells
 from extractbench_nb.tables.grid_similarity import grits, measured
-from extractbench_nb.tables.keep_curves import keep_curves
+from extractbench_nb.tables.paper import keep_curves
 from extractbench_nb.tables.reading import read_table
 
 FOLDER = os.environ.get("EXTRACTBENCH_CONFORMANCE")

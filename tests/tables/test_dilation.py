@@ -81,17 +81,6 @@ def test_rows_without_cells_of_their_own(
     assert [c.box[1::2] for c in found.cells[1:] if c.box] == dilated
 
 
-def test_dilating_covers_the_table_once() -> None:
-    """Areas add up to the box around all cells."""
-    table = table_of_cells(
-        Cell((r,), (c,), "", (20.0 * c + r % 3, 10.0 * r, 20.0 * c + 15 - r, 10.0 * r + 8 - c))
-        for r in range(6)
-        for c in range(5)
-    )
-    boxes = [cell.box for cell in dilate(table).cells if cell.box]
-    assert sum((x1 - x0) * (y1 - y0) for x0, y0, x1, y1 in boxes) == pytest.approx(95 * 58)
-
-
 @pytest.mark.parametrize(
     "table, message",
     [

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.tables.keep_curves import KEEP_COLUMNS, KEEP_MODES
+from extractbench_nb.tables.paper import KEEP_COLUMNS, KEEP_MODES
 
 
 def table(number: int, rows: int, columns: int) -> pd.DataFrame:
@@ -52,25 +52,11 @@ def test_the_ends(curves: pd.DataFrame) -> None:
 
 
 def test_all_metrics_fall_with_what_is_lost() -> None:
-    names = ["adjacency", "bleu", "teds", "teds_structure", "exact"]
+    names = ["adjacency", "bleu", "teds", "teds_structure"]
     found = xb.tables.keep_curves(TABLES[:12], metrics=names, rates=[0.3, 0.7, 1.0], modes=["rows"])
     wide = found.pivot_table(index="x", columns="metric", values="score")
     assert wide.loc[1.0].to_numpy() == pytest.approx(1.0)
-    assert (wide.loc[0.3, names[:4]] < wide.loc[0.7, names[:4]]).all()
-    assert wide.loc[0.7, "exact"] < 0.2
-
-
-def test_the_same_seed_is_the_same() -> None:
-    one, two, other = (xb.tables.keep_curves(TABLES[:5], rates=[0.5], seed=s) for s in (1, 1, 2))
-    assert one.equals(two)
-    assert not one.equals(other)
-
-
-def test_spans_are_kept() -> None:
-    """A cell over both columns is kept whole, and so it is found."""
-    html = "<table><tr><td colspan=2>a</td></tr><tr><td>b</td><td>c</td></tr></table>"
-    found = xb.tables.keep_curves([html] * 200, metrics="grits_top", rates=[0.5], modes=["columns"])
-    assert found.set_index("metric").loc["grits_top", "precision"] == 1.0
+    assert (wide.loc[0.3, names] < wide.loc[0.7, names]).all()
 
 
 CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
@@ -79,11 +65,10 @@ CELL = {"row_nums": [0], "column_nums": [0], "text": "a"}
 @pytest.mark.parametrize(
     "tables, options, message",
     [
-        (xb.tables.read_table([CELL]), {}, "tables is a single table; put it into a list"),
+        (xb.tables.read_table([CELL]), {}, "tables is Table; expected a list of tables"),
         (TABLES[:1], {"rates": []}, "rates is ..; expected one or more numbers from 0 to 1"),
-        (TABLES[:1], {"seed": -1}, "seed is -1; expected a whole number from 0"),
-        ([], {}, "tables is empty; expected at least one table"),
-        ([[]], {}, "table 0 is empty"),
+        ([], {}, "tables: expected at least one table"),
+        ([[]], {}, "tables: expected at least one table, and no table without rows"),
         (TABLES[:1], {"modes": ["row"]}, "no 'row'; did you mean 'rows'"),
         (TABLES[:1], {"rates": [1.5]}, "rates is .1.5.; expected one or more numbers"),
         (TABLES[:1], {"metrics": ["tedds"]}, "no 'tedds'; did you mean 'teds'"),

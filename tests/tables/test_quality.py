@@ -3,82 +3,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.quality import TABLE_CHECK_COLUMNS, align_texts, check_tables
+from extractbench_nb.tables.paper import TABLE_CHECK_COLUMNS, check_tables
 
 Cells = list[dict[str, Any]]
-KINDS = {"match": "=", "mismatch": "x", "insert": "+", "delete": "-"}
-
-
-def kinds(found: pd.DataFrame) -> str:
-    return "".join(found["kind"].map(KINDS))
-
-
-@pytest.mark.parametrize(
-    "a, b, expected",
-    [
-        ("", "", ""),
-        ("ab", "ab", "=="),
-        ("ab", "b", "-="),
-        ("a", "ab", "=+"),
-        ("abc", "axc", "=x="),
-        ("self-made", "selfmade", "====-===="),
-        # several are best: pairs are made as late as can be, then the first text's tokens go last
-        ("aa", "a", "-="),
-        ("a", "aa", "+="),
-        ("ab", "ba", "+=-"),
-        # of the three alignments with the score 0, in the order of that rule
-        ("GATTACA", "GCATGCG", "=+=-=x=x"),
-    ],
-)
-def test_alignments(a: str, b: str, expected: str) -> None:
-    assert kinds(align_texts(a, b)) == expected
-
-
-def slow_score(a: str, b: str) -> int:
-    scores = {(0, 0): 0}
-    for i in range(len(a) + 1):
-        for j in range(len(b) + 1):
-            ways = [0] if not i and not j else []
-            if i and j:
-                ways.append(scores[i - 1, j - 1] + (1 if a[i - 1] == b[j - 1] else -1))
-            ways += [scores[i - 1, j] - 1] if i else []
-            ways += [scores[i, j - 1] - 1] if j else []
-            scores[i, j] = max(ways)
-    return scores[len(a), len(b)]
-
-
-SHORT = st.text("ab c", max_size=12)
-
-
-@settings(max_examples=100, deadline=None)
-@given(SHORT, SHORT)
-def test_the_score_is_the_best(a: str, b: str) -> None:
-    found = align_texts(a, b)
-    worth = {"match": 1, "mismatch": -1, "insert": -1, "delete": -1}
-    assert found["kind"].map(worth).sum() == slow_score(a, b)
-    assert "".join(found["a"].dropna()) == a
-    assert "".join(found["b"].dropna()) == b
-    assert found["a_at"].dropna().tolist() == list(range(len(a)))
-    assert found["b_at"].dropna().tolist() == list(range(len(b)))
-    alike = (found["a"] == found["b"]).fillna(False)
-    assert alike.eq(found["kind"].eq("match")).all()
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ((5, "a"), "a is int; expected a str"),
-        (("a", None), "b is NoneType; expected a str"),
-        (("a" * 20_000, "b" * 20_000), "20,000 x 20,000 characters; at most .* align parts"),
-    ],
-)
-def test_what_cannot_be_aligned(arguments: tuple[Any, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        align_texts(*arguments)
 
 
 def grid(texts: list[list[str]], height: float = 4) -> Cells:
@@ -97,14 +26,6 @@ def grid(texts: list[list[str]], height: float = 4) -> Cells:
 TEXTS = [["Year", "Sales"], ["2020", "twenty characters !!"]]
 AT_0_2 = {"row_nums": [0], "column_nums": [2]}
 SPANNING = [*grid(TEXTS)[:3], {"row_nums": [1], "column_nums": [1, 2]}, AT_0_2]
-
-
-def test_contents_by_hand() -> None:
-    other = grid([["Year", "Sale"], ["", "twenty characters !?"]])
-    (distance,) = check_tables([grid(TEXTS)], [other[::-1]])["content_distance"]
-    assert distance == pytest.approx((0 + 1 / 5 + 1 + 1 / 20) / 4)
-    blank = grid([[""]])
-    assert check_tables([[], blank], [[], blank])["content_distance"].tolist() == [0, 0]
 
 
 LARGE = grid([["x"] * 40] * 60)
@@ -140,13 +61,6 @@ def test_checks(table: Cells, source: Cells | None, measured: tuple[Any, ...], r
     values = [None if value is pd.NA else value for value in found.iloc[1]]
     assert values == [1, *measured[:3], pytest.approx(measured[3]), not reason, reason]
     assert found["kept"].iloc[0]
-
-
-def test_limits_are_options() -> None:
-    tables, sources = [LARGE, grid(TEXTS)], [None, TYPOS]
-    assert check_tables(tables, sources, max_objects=101, limit=0.15)["kept"].all()
-    assert not check_tables(tables, sources, max_objects=4, limit=0.149)["kept"].any()
-    assert check_tables([]).empty
 
 
 @pytest.mark.parametrize(
@@ -194,7 +108,7 @@ def test_a_filter_goes_on(table: Any, source: Any, measured: tuple[Any, ...], re
     "given, message",
     [
         (grid(TEXTS), "{} is a single table; put it into a list"),
-        (pd.DataFrame(TEXTS), "{} is a single table; put it into a list"),
+        (pd.DataFrame(TEXTS), "{} is DataFrame; expected a list of tables"),
         ({"name": grid(TEXTS)}, "{} is dict; expected a list of tables"),
     ],
 )

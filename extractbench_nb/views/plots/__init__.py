@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from extractbench_nb.support.moved import moved_names
 from extractbench_nb.views.plots.axes import grid
 from extractbench_nb.views.plots.benchmark_figures import documents, results, tokens
-from extractbench_nb.views.plots.confidence_figures import reliability, remaining_error
+from extractbench_nb.views.plots.confidence_figures import reliability
 from extractbench_nb.views.plots.evaluation_figures import (
     attempts,
     differences,
@@ -35,7 +35,6 @@ __all__ = [
     "losses",
     "outcomes",
     "reliability",
-    "remaining_error",
     "results",
     "sensitivity",
     "tokens",

@@ -367,12 +367,6 @@ def checked(data: object, columns: Iterable[str], what: str) -> pd.DataFrame:
     return data
 
 
-def made_by(source: object, attribute: str, maker: str) -> None:
-    """Raise an error that names the function whose result is expected."""
-    if not hasattr(source, attribute):
-        raise InputError(f"expected what {maker}() returns, found {type(source).__name__}")
-
-
 def known(name: object, names: Iterable[str], what: str) -> None:
     """Raise an error that names the nearest known name if a name is unknown."""
     choices = list(names)

@@ -602,7 +602,8 @@ def keep_curves(frame: pd.DataFrame, mode: str = "both", *, ax: Axes | None = No
     Examples
     --------
     >>> import extractbench_nb as xb
-    >>> curves = xb.tables.keep_curves(xb.tables.made_up_tables(3), rates=[0, 0.5, 1])
+    >>> table = [["Year", "Sales"], [2023, 10], [2024, 12], [2025, 13]]
+    >>> curves = xb.tables.keep_curves([table], rates=[0, 0.5, 1])
     >>> ax = xb.plots.keep_curves(curves, "rows")
     >>> ax.get_xlabel()
     'x: probability of keeping each row'

@@ -1,11 +1,8 @@
 """Tables before and after, drawn by hand: each rule where it applies, and where it must not."""
 
-import re
-from pathlib import Path
-
 import pytest
 
-from extractbench_nb.tables.canonical import REASONS, canonicalize
+from extractbench_nb.tables.canonical import canonicalize
 from tests.tables.canonical.drawings import drawing_of, table_of
 
 #: Name and steps, table, canonical table; without one the table is canonical already.
@@ -308,25 +305,3 @@ def test_before_and_after(case: str) -> None:
     assert (found.table is found.given) == (not after)
     _, has_steps, steps = title.partition(": ")
     assert not has_steps or found.changes["step"].tolist() == steps.split()
-
-
-PAGE = Path(__file__).parents[3] / "docs" / "howto" / "tables.md"
-
-
-def examples() -> list[list[str]]:
-    """The examples of the page: two drawings with the line `becomes` between them."""
-    blocks = re.findall(
-        r"^```text\n(.*?)^```", PAGE.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
-    )
-    return [block.split("becomes\n") for block in blocks if "becomes\n" in block]
-
-
-@pytest.mark.parametrize("example", examples(), ids=range(len(examples())))
-def test_examples_of_the_page(example: list[str]) -> None:
-    before, after = example
-    assert drawing_of(canonicalize(table_of(before)).table) == drawing_of(table_of(after))
-
-
-def test_the_page_has_an_example_of_each_step() -> None:
-    steps = {s for before, _ in examples() for s in canonicalize(table_of(before)).changes["step"]}
-    assert steps == set(REASONS)

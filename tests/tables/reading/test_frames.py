@@ -116,34 +116,6 @@ def test_values(values: Any, texts: list[str] | None) -> None:
     assert [row[0] for row in read_table(frame).texts[1:]] == expected
 
 
-ARROW: dict[str, tuple[str, list[Any], list[str]]] = {
-    "floats": ("float64", [1.0, None, 2.5], ["1", "", "2.5"]),
-    "whole numbers": ("int64", [1, None], ["1", ""]),
-    "booleans": ("bool_", [True, None], ["true", ""]),
-    "texts": ("string", ["a", None], ["a", ""]),
-    "days": ("date32", [dt.date(2020, 1, 2), None], ["2020-01-02", ""]),
-}
-
-
-@pytest.mark.parametrize("kind, values, texts", ARROW.values(), ids=ARROW)
-def test_values_of_arrow(kind: str, values: list[Any], texts: list[str]) -> None:
-    arrow = pytest.importorskip("pyarrow")
-    dtype = pd.ArrowDtype(getattr(arrow, kind)())
-    frame = pd.DataFrame({"v": pd.Series(values, dtype=dtype)})
-    assert [row[0] for row in read_table(frame).texts[1:]] == texts
-
-
-SHAPES: dict[str, tuple[pd.DataFrame, tuple[int, int]]] = {
-    "nothing": (pd.DataFrame(), (1, 0)),
-    "no rows": (pd.DataFrame(columns=["a", "b"]), (1, 2)),
-}
-
-
-@pytest.mark.parametrize("frame, shape", SHAPES.values(), ids=SHAPES)
-def test_empty_frames(frame: pd.DataFrame, shape: tuple[int, int]) -> None:
-    assert read_table(frame).grid.shape == shape
-
-
 def test_a_great_frame_is_refused() -> None:
     with pytest.raises(InputError, match="table has 500,001 rows x 2 columns; expected at most"):
         read_table(pd.DataFrame(np.zeros((500_000, 2)), columns=["a", "b"]))

@@ -106,23 +106,15 @@ def test_layout(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> No
     assert table.notes == notes
 
 
-LOST = ("tags of cells outside of the table, left out",)
-PROSE: dict[str, tuple[str, tuple[str, ...]]] = {
-    "cells named before": ("I use <td> here: {table}", LOST),
-    "in backticks": ("I use `<td>` and `<table>`:\n{table}\nSo `</table>` is its end.", ()),
-    "prose": ("Here it is: {table} Well.", ()),
-}
-
-
-@pytest.mark.parametrize("text, notes", PROSE.values(), ids=PROSE)
-def test_only_the_table_is_read(text: str, notes: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("text", ["I use <td> here: {table}", "Here it is: {table} Well."])
+def test_only_the_table_is_read(text: str) -> None:
     for inside in (
         "<table><tr><td>a</td><td>b</td></tr></table>",
         "<TABLE ><tr><td>a<td>b</TABLE\n>",
     ):
         table = read_table(text.format(table=inside))
         assert table.texts == [["a", "b"]]
-        assert table.notes == notes
+        assert table.notes == ()
         assert read_table(text.format(table=inside), format="html").texts == table.texts
 
 
@@ -175,18 +167,6 @@ def test_headers_are_th_or_in_thead(after: str) -> None:
     assert [c.text for c in table.cells if c.is_header] == ["a", "b", "c"]
 
 
-def test_characters_that_html_cannot_hold() -> None:
-    table = read_table("<tr><td>a\ud800b\0</td></tr>")
-    assert table.texts == [["a\ufffdb\ufffd"]]
-    assert table.notes == ("2 characters that HTML cannot hold, replaced by U+FFFD",)
-
-
-def test_many_notes_are_counted() -> None:
-    table = read_table("<table><tr><td>a<td>b" + "<tr><td>c" * 30 + "</table>")
-    assert len(table.notes) == 21
-    assert table.notes[-1] == "and 10 more"
-
-
 ERRORS = {
     "two": ("<table><tr><td>a</table><table></table>", "table holds 2 tables; expected one"),
     "two between prose": (
@@ -205,26 +185,13 @@ def test_no_table_or_several(text: str, message: str) -> None:
 HOSTILE = {
     "rows": "<table>" + "<tr>" * 50_000 + "<td colspan=1000>",
     "spans": '<table><tr><td colspan="1000000000" rowspan="1000000000">a' + "<tr><td>" * 2000,
-    "text in every cell": "<td>x" * 20_000 + "</td>" * 20_000,
 }
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_great_tables_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"at most 1,000,000 positions|more than 50,000,000 char"):
+    with pytest.raises(InputError, match=r"at most 1,000,000 positions"):
         read_table(text)
-
-
-DEEP = {
-    "elements": ("<div>" * 50_000 + "<table><tr><td>a", [["a"]]),
-    "cells": ("<td>" * 20_000 + "</td>" * 20_000, [[""] * 20_000]),
-    "an open comment": ("<table><tr><td>a</td></tr><!-- " + "<" * 1_000_000, [["a"]]),
-}
-
-
-@pytest.mark.parametrize("text, texts", DEEP.values(), ids=DEEP)
-def test_deep_and_long_text_is_read(text: str, texts: list[list[str]]) -> None:
-    assert read_table(text).texts == texts
 
 
 PIECES = [

@@ -139,16 +139,13 @@ def test_objects(given: Any, texts: list[Any]) -> None:
 
 
 NO_ROWS: dict[str, tuple[Any, str]] = {
-    "unequal columns": ({"Y": [1], "S": [1, 2]}, "table is (dict|a JSON object); expected an arr"),
-    "an array beside a value": ({"Y": [1], "S": 1}, "or an object with one such array, with an"),
-    "two down": ({"a": {"b": {"rows": [{}]}}}, "table is (dict|a JSON object); expected an array"),
-    "one cell": ({"row_nums": [0], "column_nums": [0]}, "table is (dict|a JSON object); expected"),
-    "several": (
-        {"a": [{"x": 1}], "b": [[1]], "c": []},
-        "table is an object with 2 arrays: 'a', 'b'; expected one, or one of them called rows, da",
-    ),
-    "several below": ({"x": {"y": [{}]}, "z": {"y": [{}]}}, "an object with 2 arrays: 'x', 'z'; "),
-    "nothing": ({}, "table is (dict|a JSON object); expected"),
+    "unequal columns": ({"Y": [1], "S": [1, 2]}, "table is an object; expected an array of obj"),
+    "an array beside a value": ({"Y": [1], "S": 1}, "or with an array of single values for each"),
+    "two down": ({"a": {"b": {"rows": [{}]}}}, "table is an object; expected an array"),
+    "one cell": ({"row_nums": [0], "column_nums": [0]}, "table is an object; expected"),
+    "several": ({"a": [{"x": 1}], "b": [[1]], "c": []}, "table is an object with 2 arrays; expec"),
+    "several below": ({"x": {"y": [{}]}, "z": {"y": [{}]}}, "an object with 2 arrays; expected"),
+    "nothing": ({}, "table is an object; expected"),
 }
 
 

@@ -5,7 +5,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -43,10 +42,10 @@ def test_prose_is_no_table(text: str) -> None:
 
 LEFT_OUT = "left out before the records: "
 CSV: dict[str, tuple[str, list[list[str]], tuple[str, ...]]] = {
-    "commas with spaces": ("Name, Age\nAnn, 30\nBob, 41", [["Name", " Age"]], ()),
+    "commas with spaces": ("Name, Age\nAnn, 30\nBob, 41", [["Name", "Age"]], ()),
     "sentences with numbers": (
         "It was, so they said, 1\nThen it was, they say, 2\nThen there were, one said, 3",
-        [["It was", " so they said", " 1"]],
+        [["It was", "so they said", "1"]],
         (),
     ),
     "a line before, with commas": (
@@ -108,9 +107,6 @@ def test_code_fences(label: str, around: str, fence: str, line_end: str) -> None
 MADE = {form: f"<think>Is it\n{INSIDE['csv']}?</think>\n{text}" for form, text in INSIDE.items()}
 THOUGHTS = {
     **MADE,
-    "an answer": f"<think>a|b</think>\n<answer>\n{INSIDE['csv']}\n</answer>",
-    "an answer in a fence": f"<think></think>\n<answer>\n```csv\n{INSIDE['csv']}\n```</answer>",
-    "an open answer": f"<think>x</think>So: <answer>{INSIDE['json']}",
 }
 
 
@@ -127,18 +123,13 @@ LABELS: dict[str, tuple[str, list[list[str]]]] = {
     "a label that is not so": (f"```html\n{INSIDE['markdown']}\n```", TABLE),
     "python first": (f"```python\n[[1, 2], [3, 4]]\n```\n```csv\n{INSIDE['csv']}\n```", TABLE),
     "sql after": (f"```\n{INSIDE['csv']}\n```\n```sql\nselect a,b\nfrom c,d\n```", TABLE),
-    "JSON without an array": (
-        f'```json\n{{"pages": 3}}\n```\n```csv\n{INSIDE["csv"]}\n```',
-        TABLE,
-    ),
-    "a fence in a table": ("<table><tr><td>\n```\na,b\n1,2\n```\n</td></tr></table>", [[]]),
 }
 
 
 @pytest.mark.parametrize("text, texts", LABELS.values(), ids=LABELS)
 def test_labels_of_fences(text: str, texts: list[list[str]]) -> None:
     table = read_table(text)
-    assert table.texts == (texts if texts != [[]] else [["\n```\na,b\n1,2\n```\n"]])
+    assert table.texts == texts
     assert set(table.notes) <= {"no delimiter found: each line is one field"}
 
 
@@ -160,14 +151,11 @@ def test_json_lines_are_the_array_of_their_lines(items: list[dict[str, Any]]) ->
 
 
 BAD_JSON = {
-    "an object in an object": ('{"a": {"b": {}}}', "table is a JSON object; expected an array of"),
-    "two arrays": ('{"a": [{}], "b": [{}]}', "table is an object with 2 arrays: 'a', 'b'; expect"),
+    "two arrays": ('{"a": [{}], "b": [{}]}', "table is an object with 2 arrays; expect"),
     "too long to be mended": (
         '[{"a": 1}, {"a"' * 2000,
-        "table text is not JSON: Expecting ':' delimiter",
+        "table is not JSON: Expecting ':' delimiter",
     ),
-    "digits": ('[{"a": ' + "1" * 5000 + "}]", "is not readable JSON"),
-    "nothing": ("", "table text is not JSON: Expecting value"),
 }
 
 
@@ -209,12 +197,10 @@ JSON: dict[str, tuple[str, list[list[str]], tuple[str, ...]]] = {
     "a line end in a text": ('[{"a": "x\ny\\f"}]', [["a"], ["x\ny\f"]], ()),
     "cut off": ('[{"a": 1, "b": 2}', TABLE, (MENDED,)),
     "cut off in a fence": ('```json\n[{"a": 1, "b": 2}, ', TABLE, (MENDED,)),
-    "comments": ('[ // the rows\n{"a": 1, /* one */ "b": 2}]', TABLE, (MENDED,)),
     "an object of Python": ("{'rows': [{'a': 1, 'b': 2}], 'note': None}", TABLE, (MENDED,)),
-    "a bracket too many": ('[{"a": 1, "b": 2}]\n]', TABLE, (MENDED,)),
     "the last line cut off": ('{"a": 1}\n{"a": 2}\n{"a": 3', FOUR, (MENDED,)),
     "cut off in a key": ('{"a": 1}\n{"a": 2}\n{"a": 3}\n{"a', FOUR, (MENDED,)),
-    "commas between lines": ('{"a": 1},\n{"a": 2},\n{"a": 3}', FOUR, (MENDED,)),
+    "commas between lines": ('{"a": 1},\n{"a": 2},\n{"a": 3}', FOUR, ()),
     "a bracket in a text": ('[{"a": "{"', [["a"], ["{"]], (MENDED,)),
     "an item that is begun": ('[{"a": 1}, {"b', [["a"], ["1"]], (MENDED,)),
     "an item with a key": ('[{"a": 1}, {"b": ', [["a"], ["1"]], (MENDED,)),
@@ -232,7 +218,6 @@ def test_json(text: str, texts: list[list[str]], notes: tuple[str, ...]) -> None
 
 
 FIRST = {
-    "a tag in backticks, markdown": f"No `<tr><td>` is here\n\n{INSIDE['markdown']}",
     "a tag of tables in prose, markdown": f"No <table> is here\n\n{INSIDE['markdown']}",
     "a tag of cells in prose, csv": f"Without <td > it is:\n{INSIDE['csv']}",
     "a tag of cells first": "<td>a<td>b<tr><td>1<td>2",
@@ -242,38 +227,6 @@ FIRST = {
 @pytest.mark.parametrize("text", FIRST.values(), ids=FIRST)
 def test_what_is_seen_first(text: str) -> None:
     assert read_table(text).texts == TABLE
-
-
-FORMS: dict[str, Any] = {
-    "cells": [{"row_nums": [0], "column_nums": [0], "text": " a \n b\xa0"}],
-    "csv": "x, a  b ",
-    "rows": [[" a\tb"]],
-    "frame": pd.DataFrame([[" a  b "]]),
-    "table": read_table([[" a  b "]]),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_tidy_collapses_white_space_in_any_form(form: str) -> None:
-    text = FORMS[form]
-    kind = "csv" if form == "csv" else None
-    assert read_table(text, tidy=True, format=kind).texts[0][-1] == "a b"
-    assert read_table(text, format=kind).texts[0][-1] != "a b"
-
-
-WORDS = ["Sorry", "I", "could not", "find", "table", "however", "there is", "it", "so"]
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    st.lists(
-        st.lists(st.sampled_from(WORDS), min_size=5, max_size=9).map(" ".join), min_size=2
-    ).map(lambda parts: ".\n".join(parts) + "."),
-    st.sampled_from([", ", "; ", " "]),
-)
-def test_sentences_are_never_a_table(text: str, mark: str) -> None:
-    with pytest.raises(InputError, match="no table was found"):
-        read_table(text.replace(" I ", f"{mark}I ").replace(" so", f"{mark}so"))
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,9 @@ def test_the_format_may_be_told(tmp_path: Path) -> None:
 
 
 BAD_FILES = {
-    "a.htlm": ("", r"table: file .*a\.htlm' ends in '\.htlm'; did you mean .*'\.html'"),
+    "a.htlm": ("", r"table: file .*a\.htlm' ends in '\.htlm'; did you mean .*'html'"),
     "a.csv": (b"\xff,b", r"table file .*a\.csv' is not UTF-8"),
-    "c.json": (b"{}", r"table file .*c\.json' is a JSON object; expected an array of objects"),
+    "c.json": (b"{}", r"table file .*c\.json' is an object; expected an array of objects"),
     "a.html": (b"no", r"table file .*a\.html': no table in 'no'; expected HTML"),
 }
 
@@ -82,16 +82,15 @@ REFUSED: dict[str, tuple[Any, str | None, str]] = {
     "a file name": ("table.csv", None, "pass a file as pathlib.Path"),
     "bytes": (b"<table>", None, "table is bytes; expected a list of cells"),
     "None": (None, None, "table is NoneType; expected a list of cells"),
-    "one dict": (CELL, None, "table is dict; expected an array of objects"),
+    "one dict": (CELL, None, "table is an object; expected an array of objects"),
     "a series": (pd.Series(["a"]), None, "table, cell 0 is str; expected a dict"),
     "cells and records": ([CELL, {"a": 1}], None, r"table, cell 1: (no key 'a'|row_nums is None)"),
     "a JSON object": (
         '{"a": {"b": {}}}',
         None,
-        "table is a JSON object; expected an array of objects",
+        "table is an object; expected an array of objects",
     ),
     "unknown format": ("a,b", "htlm", "format is 'htlm'; did you mean 'html'"),
-    "a frame and a format": (pd.DataFrame(), "csv", "table is DataFrame, and format is 'csv'; a"),
 }
 
 

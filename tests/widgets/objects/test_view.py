@@ -300,10 +300,6 @@ def test_an_image_of_a_collection_is_shown_with_its_picture(tmp_path: Path) -> N
     view: Any = xb.show(images["a"])
     assert picture(view).size == (300, 80)
     assert view.result.table.texts[1] == ["10", "11 12", "11 12"]
-    with pytest.raises(InputError, match=r"show\(\) takes .* one image of load_images"):
-        xb.show(images)
-    with pytest.raises(InputError, match="image 'a' is of a page; expected one of a table"):
-        xb.show(xb.tables.load_images(tmp_path, task="detection")["a"])
 
 
 # --- the true table ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Two compared tables as a model of lines and patches, and as HTML."""
+"""Two compared tables as a model of lines and patches."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import GAP
 from extractbench_nb.tables.grid_similarity import GRITS_METRICS, grits
-from extractbench_nb.tables.grits_result import (
-    METRICS,
-    Comparison,
-    compare,
-    grits_html,
-    patches_of,
-)
-from tests.widgets.hostile import HOSTILE, Twin
+from extractbench_nb.tables.grits_result import Comparison, compare, patches_of
 from tests.widgets.tables.tables import PREDICTED, TRUE, plain
 
 _TEXTS = st.lists(
@@ -116,13 +109,12 @@ def boxed(texts: Any, shift: float = 0) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("metric", GRITS_METRICS)
-def test_every_metric_has_a_picture(metric: str) -> None:
+def test_every_metric_adds_up(metric: str) -> None:
     true, predicted = boxed([["a", "b"], ["c", "d"]]), boxed([["a", "x"]], 2.5)
     result = grits(true, predicted, metrics=[metric])
     both = compare(result, metric)
     total = float(np.nansum(both.positions[0]))
     assert 2 * total / 6 == pytest.approx(result.scores.loc[metric, "fscore"])
-    assert f"by {METRICS[metric]} ({metric})" in Twin(grits_html(result)).text
 
 
 def test_a_cell_goes_through_the_gap_of_a_row_that_it_does_not_have() -> None:
@@ -151,50 +143,3 @@ def test_each_cell_has_what_became_of_it() -> None:
     ]
     number = next(n for n, cell in enumerate(cells) if cell.text == "Sales in 2022")
     assert both.states(0)[number][1] == pytest.approx(12 / 13 / 2)
-
-
-# --- HTML --------------------------------------------------------------------------------------
-
-
-def test_the_picture_reads_without_its_style() -> None:
-    result = grits(TRUE, PREDICTED)
-    twin = Twin(grits_html(result))
-    twin.check()
-    score = f"{result.scores.loc['con', 'recall']:.3f}"
-    expected = (score, "– 5", "+ 5", "West –", "Total +", "30.2 0.86", "4 → 3", "con (shown)")
-    for text in expected:
-        assert text in twin.text
-    assert "North –" not in twin.text
-    assert ("colspan", "2") in twin.attributes
-
-
-@pytest.mark.parametrize(
-    "true, predicted, told",
-    [
-        ([], [], ["An empty table."] * 2),
-        ([["a"]], [], ["– 0", "An empty table."]),
-        ([], [["a"]], ["An empty table.", "+ 0"]),
-        ([["a"]], [["a"]], ["0 → 0", "1.000"]),
-        ([["a"]], [["b"]], ["a 0.00", "b 0.00"]),
-    ],
-)
-def test_small_tables_are_no_error(true: Any, predicted: Any, told: list[str]) -> None:
-    twin = Twin(grits_html(grits(plain(true), plain(predicted))))
-    twin.check()
-    for text in told:
-        assert twin.text.count(text) >= told.count(text)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_texts_stay_text(name: str) -> None:
-    cells = plain([["x", HOSTILE[name][:5_000]]])
-    result = grits(cells, cells)
-    Twin(grits_html(result)).check()
-    assert len(grits_html(result)) < 10_000
-
-
-def test_large_tables_are_cut_and_say_so() -> None:
-    cells = plain([[f"{r} {c}" for c in range(20)] for r in range(60)])
-    html = grits_html(grits(cells, cells, metrics="con"))
-    assert "… 30 more rows, 5 more columns" in Twin(html).text
-    assert len(html) < 100_000
