@@ -136,7 +136,6 @@ def reports(frame: pd.DataFrame) -> pd.DataFrame:
         counts = {"rows": len(group), "passed": passed.sum(), "failed_calls": failed.sum()}
         counts |= {"added": added.sum(), "added_passed": passed[added].sum()}
         rates = {"as_reported": passed.mean(), "without_added": passed[~added].mean()}
-        rates["inflation"] = rates["as_reported"] - rates["without_added"]
         rates["judged_only"] = passed[~added & ~failed].mean()
         rates["offline"] = group["offline_passed"][~added].fillna(value=False).mean()
         rows.append({"run": run, "document": document} | counts | rates)
