@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from scipy.stats import binomtest
 
 import extractbench_nb as xb
 
+DOMAINS = ["academic", "finance", "hiring", "sport"]
 DOMAIN_OF_SCHEMA = {
     "swimming": "sports",
     "credit_agreement": "credit",
@@ -46,6 +49,29 @@ _OF_RESULTS = {
     "malformed-share": ("text", "s4.2-51", "share of malformed"),
 }
 _COUNTS = ["documents", "valid", "fields", "passed"]
+
+
+def audit_figures() -> pd.DataFrame:
+    """Return how many findings the audit of the released dataset has, by kind and domain.
+
+    The last columns are a reader's decisions about 60 findings, an equal number of every kind.
+    """
+    file = Path(__file__).with_name("audit_figures.csv")
+    return pd.read_csv(file, index_col=["kind", "severity"]).rename_axis(columns="domain")
+
+
+def judged_findings(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return how many of the judged findings are real, by severity, with Wilson's intervals."""
+    decided = figures[["real", "no_fault", "undecidable"]]
+    counts = pd.DataFrame({"findings": figures[DOMAINS].sum(axis=1), "drawn": decided.sum(axis=1)})
+    rows = counts.join(decided).groupby("severity").sum().loc[["error", "warning", "info"]]
+    rows.loc["all"] = rows.sum()
+    rows["precision"] = rows["real"] / rows["drawn"]
+    rows[["low", "high"]] = [
+        binomtest(int(real), int(drawn)).proportion_ci(method="wilson")
+        for real, drawn in zip(rows["real"], rows["drawn"], strict=True)
+    ]
+    return rows.rename_axis("group").reset_index()
 
 
 def beside(recomputed: Mapping[str, str]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Make the shipped figures anew: registry and audit of the released dataset, documents, schemas.
+"""Make the shipped figures anew: registry of the released dataset, documents, schemas.
 
     EXTRACTBENCH_DATASET=path/to/extract-bench/dataset python scripts/make_statistics.py
 
@@ -16,7 +16,6 @@ import pandas as pd
 from extractbench_nb import load_dataset
 from extractbench_nb.benchmark.complexities import schema_complexity
 from extractbench_nb.benchmark.domain_facts import gold_figures
-from extractbench_nb.gold.checks import audit
 from extractbench_nb.runs.dataset import LISTING_COLUMNS, Dataset, pdf_beside
 from extractbench_nb.runs.dataset_statistics import GOLD, PDF, SHIPPED_COLUMNS, FileKind, measure
 from extractbench_nb.support.files import file_hash
@@ -78,7 +77,6 @@ def main() -> None:
         ),
         "benchmark/data/gold": gold_figures(found["extractbench"]),
         "runs/data/schemas": _stacked({name: schemas(dataset) for name, dataset in found.items()}),
-        "gold/data/audit_findings": audit(found["extractbench"]).summary,
     }
     count_dataset(found["extractbench"]).to_csv(COUNTS, index=False, lineterminator="\n")
     for name, table in tables.items():

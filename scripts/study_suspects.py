@@ -17,7 +17,7 @@ from random import Random
 import pandas as pd
 
 import extractbench_nb as xb
-from extractbench_nb.gold.consensus import suspects
+from extractbench_nb.gold import suspects
 from extractbench_nb.runs.dataset import Dataset, load_dataset
 from extractbench_nb.simulation.corrupt import corrupt_document
 

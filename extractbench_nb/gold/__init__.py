@@ -1,27 +1,20 @@
-"""Reviewing gold: the audit, annotations, suspects, corrections, rules, agreement."""
+"""Reviewing gold: the audit, suspects, corrections, rules, agreement."""
 
 from typing import TYPE_CHECKING
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.
 from extractbench_nb.core import RULES
-from extractbench_nb.gold.annotations import DECISIONS as DECISIONS
-from extractbench_nb.gold.annotations import Annotations
 from extractbench_nb.gold.annotators import agreement
-from extractbench_nb.gold.checks import audit
 from extractbench_nb.gold.consensus import suspects
-from extractbench_nb.gold.correction_rows import CORRECTIONS as CORRECTIONS
-from extractbench_nb.gold.correction_rows import Correction as Correction
-from extractbench_nb.gold.correction_rows import cell_value as cell_value
-from extractbench_nb.gold.correction_rows import conflicting as conflicting
-from extractbench_nb.gold.correction_rows import corrections, save_corrections
-from extractbench_nb.gold.findings import Audit, judged_findings, published_findings
+from extractbench_nb.gold.findings import Audit, audit
 from extractbench_nb.gold.rules import check_rules
-from extractbench_nb.gold.versions import apply, effect, history
+from extractbench_nb.gold.versions import CORRECTIONS as CORRECTIONS
+from extractbench_nb.gold.versions import apply, corrections, effect, history, save_corrections
+from extractbench_nb.gold.versions import cell_value as cell_value
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [
     "RULES",
-    "Annotations",
     "Audit",
     "agreement",
     "apply",
@@ -30,8 +23,6 @@ __all__ = [
     "corrections",
     "effect",
     "history",
-    "judged_findings",
-    "published_findings",
     "save_corrections",
     "suspects",
 ]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
@@ -54,14 +52,7 @@ DISAGREEMENTS = FrameSpec(
 class AnnotatorAgreement(NamedTuple):
     """Agreement of annotators. Made by `agreement`.
 
-    Attributes
-    ----------
-    alpha : float
-        Krippendorff's alpha over all fields, up to 1; NaN if all say the same.
-    fields : pandas.DataFrame
-        One row per field: counts and Krippendorff's alpha, lowest alpha first.
-    disagreements : pandas.DataFrame
-        One row per value on which annotators disagree.
+    ``alpha`` is Krippendorff's over all fields, up to 1, or NaN if all say the same.
     """
 
     alpha: float
@@ -89,9 +80,9 @@ def agreement(
     Returns
     -------
     AnnotatorAgreement
-        ``alpha``, ``fields`` and ``disagreements``: document, schema, path, field, ``value_`` and
-        the name of each annotator (None if the value is absent, NA if they did not annotate the
-        document), majority.
+        ``alpha`` over all fields, up to 1, NaN if all say the same; ``fields``, lowest alpha first;
+        and ``disagreements``: document, schema, path, field, ``value_`` and the name of each
+        annotator (None if absent, NA if they did not annotate the document), majority.
 
     Raises
     ------
@@ -100,11 +91,11 @@ def agreement(
 
     Notes
     -----
-    The first annotator of each document is its reference. The others are evaluated against it with
-    profile ``strict`` and the offline judge, so array items are aligned. Values that pass are in
-    the reference's category; another value is its own category, and so is an absent one. An array
-    item that the reference lacks is the same for all who have it literally. Alpha is that for
-    nominal data [1]_; over all fields, observed and expected disagreement are summed by field.
+    The first annotator of each document is its reference, against which the others are evaluated
+    with profile ``strict`` and the offline judge. Values that pass are in the reference's category;
+    another value is its own category, and so is an absent one. An array item that the reference
+    lacks is the same for all who have it literally. Alpha is that for nominal data [1]_; over all
+    fields, observed and expected disagreement are summed by field.
 
     References
     ----------
@@ -115,8 +106,7 @@ def agreement(
     >>> schema = {"type": "object", "properties": {"year": {"type": "integer"}}}
     >>> ada = {"a": {"year": 2020}, "b": {"year": 2021}, "c": {"year": 2020}}
     >>> bo = {"a": {"year": 2020}, "b": {"year": 2022}, "c": {"year": 2020}}
-    >>> cy = {"b": {"year": 2022}}
-    >>> found = agreement({"ada": ada, "bo": bo, "cy": cy}, schema=schema)
+    >>> found = agreement({"ada": ada, "bo": bo, "cy": {"b": {"year": 2022}}}, schema=schema)
     >>> round(found.alpha, 3)
     0.571
     >>> found.disagreements.drop(columns="schema").values.tolist()
@@ -125,11 +115,12 @@ def agreement(
     given: object = golds
     if not isinstance(given, Mapping) or len(given) <= 1:
         raise InputError("golds: expected a mapping from annotator to gold, two annotators or more")
-    sources = {str(name): _documents(name, source) for name, source in golds.items()}
     if schema is None and dataset is None:
         dataset = next((gold for gold in golds.values() if isinstance(gold, Dataset)), None)
         if dataset is None:
             raise InputError("golds: no schema; pass schema= or dataset=")
+    loaded = load_dataset(dataset) if isinstance(dataset, str | Path) else dataset
+    sources = {str(name): _documents(name, source) for name, source in golds.items()}
     annotators: dict[str, list[str]] = defaultdict(list)
     for name, documents in sources.items():
         for document in documents:
@@ -148,38 +139,35 @@ def agreement(
     ]
     if not rows:
         raise InputError("golds: no document was annotated by two annotators")
-    loaded = load_dataset(dataset) if isinstance(dataset, str | os.PathLike) else dataset
     evs = evaluate_runs(pd.DataFrame(rows), dataset=loaded, profile="strict", progress=False)
     units: dict[tuple[str, str], list[list[str]]] = defaultdict(list)
     documents_of: dict[tuple[str, str], set[str]] = defaultdict(set)
     disagreements = []
-    for (document, schema_id, path, field, _), said in _values(evs).items():
+    for (document, schema_id, path, field, _), values in _values(evs).items():
         names = annotators[document]
-        categories = [said.get(name, (_ABSENT, None))[0] for name in names]
+        said = {name: values.get(name, (_ABSENT, None)) for name in names}
+        categories = [category for category, _ in said.values()]
         units[schema_id, field].append(categories)
         documents_of[schema_id, field].add(document)
-        category, votes = Counter(categories).most_common(1)[0]
-        if votes < len(names):
-            values = {name: said.get(name, (_ABSENT, None))[1] for name in names}
-            winner = names[categories.index(category)]
-            majority = values[winner] if 2 * votes > len(names) else pd.NA
-            own = [values.get(name, pd.NA) for name in sources]
+        (category, votes), *others = Counter(categories).most_common()
+        if others:
+            winner = said[names[categories.index(category)]][1]
+            majority = winner if 2 * votes > len(names) else pd.NA
+            own = [said[name][1] if name in said else pd.NA for name in sources]
             disagreements.append((document, schema_id, path, field, *own, majority))
-    own_columns = [Column(f"value_{n}", "object", "JSON", nullable=True) for n in sources]
-    *first, last = DISAGREEMENTS.columns
-    spec = FrameSpec("disagreements", "", (*first, *own_columns, last))
-    rows_of_fields, total = [], np.zeros(2)
+    rows_of_fields, totals = [], [0.0, 0.0]
     for key, of_field in units.items():
         observed, expected = _disagreement(of_field)
-        total += observed, expected
+        totals = [totals[0] + observed, totals[1] + expected]
         disagreed = sum(len(set(categories)) > 1 for categories in of_field)
         alpha = round(1 - observed / expected, 12) if expected else None
         rows_of_fields.append((*key, len(documents_of[key]), len(of_field), disagreed, alpha))
-    observed, expected = total.tolist()
+    *first, last = DISAGREEMENTS.columns
+    own_columns = [Column(f"value_{name}", "object", "JSON", nullable=True) for name in sources]
     return AnnotatorAgreement(
-        1 - observed / expected if expected else np.nan,
+        1 - totals[0] / totals[1] if totals[1] else float("nan"),
         FIELDS.from_rows(rows_of_fields).sort_values("alpha", kind="stable", ignore_index=True),
-        spec.from_rows(disagreements),
+        FrameSpec("disagreements", "", (*first, *own_columns, last)).from_rows(disagreements),
     )
 
 
@@ -207,12 +195,10 @@ _LACKING = re.compile(r".*?\[\+\d+\]")
 
 def _documents(name: str, source: Any) -> dict[str, Any]:
     """Read the gold of one annotator."""
-    if isinstance(source, str | os.PathLike):
-        files = {path.name: path for path in list_files(Path(source).expanduser(), ".json")}
-        source = {
-            file.removesuffix(GOLD_SUFFIX).removesuffix(".json"): path
-            for file, path in files.items()
-        } or load_dataset(source)
+    if isinstance(source, str | Path):
+        files = list_files(Path(source).expanduser(), ".json")
+        texts = {path.name.removesuffix(GOLD_SUFFIX).removesuffix(".json"): path for path in files}
+        source = texts or load_dataset(source)
     if isinstance(source, Dataset):
         return {document: source.gold(document) for document in source.listing["document"]}
     if not isinstance(source, Mapping):
@@ -236,22 +222,21 @@ def _values(evs: Evaluations) -> dict[tuple[str, ...], dict[str, tuple[str, Any]
     """
     spurious = evs.matches[evs.matches["status"] == "spurious"]
     items = {
-        (run, document, f"{path}[+{index}]"): canonical_unordered(item)
-        for run, document, path, index, item in spurious[
-            ["run", "document", "path", "predicted_index", "predicted"]
-        ].itertuples(index=False)
+        (row.run, row.document, f"{row.path}[+{row.predicted_index}]"): row.predicted
+        for row in spurious.itertuples()
     }
     values: dict[tuple[str, ...], dict[str, tuple[str, Any]]] = defaultdict(dict)
     paths: dict[tuple[str, ...], str] = {}
     for row in evs.fields[evs.fields["counted"]].to_dict("records"):
+        run, document, path = row["run"], row["document"], row["path"]
         value = row["predicted"] if row["predicted_state"] == "present" else None
-        lacking = _LACKING.match(row["path"])
-        item = items.get((row["run"], row["document"], lacking[0]), lacking[0]) if lacking else ""
-        within = row["path"][lacking.end() :] if lacking else ""
-        at = row["document"], row["path"].partition("[+")[0] + within, item
-        path = paths.setdefault(at, row["path"])
-        place = values[row["document"], row["schema"], path, row["field"], item]
+        item = within = ""
+        if lacking := _LACKING.match(path):
+            text = items.get((run, document, lacking[0]), lacking[0])
+            item, within = canonical_unordered(text), path[lacking.end() :]
+        at = document, path.partition("[+")[0] + within, item
+        place = values[document, row["schema"], paths.setdefault(at, path), row["field"], item]
         category = canonical_unordered(row["gold"] if row["passed"] else value)
-        if row["run"] not in place or not row["passed"]:  # all metrics of a field must pass
-            place[row["run"]] = category, value
+        if run not in place or not row["passed"]:  # all metrics of a field must pass
+            place[run] = category, value
     return values

@@ -1,54 +1,146 @@
-"""`audit`: schema violations, undeclared keys, and all other checks of gold files."""
+"""Checks of one gold document: against its schema, within itself, and against its PDF."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-from extractbench_nb.core import undeclared, violations
-from extractbench_nb.core.schema import MISSING, parse_schema
-from extractbench_nb.core.values import json_type, scalars
-from extractbench_nb.errors import ExtractBenchError, InputError, UnavailableError, nearest
-from extractbench_nb.gold import entries
-from extractbench_nb.gold.entries import INDEX_KEYS, Place, Subject
-from extractbench_nb.gold.findings import (
-    AUDIT_COLUMNS,
-    AUDITED_COLUMNS,
-    KINDS,
-    RANK,
-    SEVERITIES,
-    Audit,
-    Finding,
-    chosen_kinds,
-)
-from extractbench_nb.gold.lookup import find_date_faults, find_values
-from extractbench_nb.pdf import PdfText, read_pages
-from extractbench_nb.runs import Dataset
-from extractbench_nb.support.concurrency import progress_bar
-from extractbench_nb.support.wording import plural
+from extractbench_nb.core import leaves, resolve_union, undeclared, violations
+from extractbench_nb.core.schema import MISSING, Node, Schema
+from extractbench_nb.core.text import Date, abbreviates, parse_date
+from extractbench_nb.core.values import bracketed, canonical, json_text, json_type, member
+from extractbench_nb.pdf import PdfText, covered, nearest_passage, squash, tidy, words_of
+from extractbench_nb.support.folding import fold, is_placeholder, normalize, unify
 
-_TYPE_KEYWORDS = frozenset(("type", "anyOf", "oneOf"))
+
+class Finding(NamedTuple):
+    """A possible error, as a check yields it; `page` of the PDF has the suggestion."""
+
+    path: str
+    field: str
+    kind: str
+    message: str
+    value: Any = None
+    suggestion: str | None = None
+    page: int | None = None
+
+
+class Place(NamedTuple):
+    """One value of a document: ``$.a[2].b`` of field ``a[].b``, its node if the schema has one.
+
+    `parent` is the object or array that holds it, and `key` its key or index there.
+    """
+
+    path: str
+    field: str
+    node: Node | None
+    value: Any
+    parent: Any = None
+    key: str | int | None = None
+
+    @property
+    def definition(self) -> str:
+        """An id shared by values of one meaning: the JSON Pointer in the schema, or the key."""
+        return self.name if self.node is None else f"#{self.node.pointer}"
+
+    @property
+    def name(self) -> str:
+        """The last key of the path; indices are not keys."""
+        return self.field.removesuffix("[]").rsplit(".", 1)[-1]
+
+    @property
+    def parts(self) -> tuple[Node, ...]:
+        """The node and its branches."""
+        return () if self.node is None else (self.node, *self.node.children.branches)
+
+    def item(self, index: int, value: Any, node: Node | None = None) -> Place:
+        """Return the place of an array's item."""
+        return Place(f"{self.path}[{index}]", f"{self.field}[]", node, value, self.value, index)
+
+    def finding(self, kind: str, message: str, suggestion: str | None = None) -> Finding:
+        """Make a finding about this value."""
+        return Finding(self.path, self.field, kind, message, self.value, suggestion)
+
+    def members(self) -> Iterator[Place]:
+        """Yield the places of an object's values or an array's items."""
+        node = self.node
+        if node is not None and node.kind == "union":
+            node = resolve_union(node, self.value, MISSING)
+        if isinstance(self.value, list):
+            array = node if node is not None and node.kind == "array" else None
+            for index, item in enumerate(self.value):
+                yield self.item(index, item, None if array is None else array.item(index))
+        for key, value in self.value.items() if isinstance(self.value, dict) else ():
+            name = str(key)
+            child, step, inner = None, member(name), member(name)
+            if node is not None and name in node.children.properties:
+                child = node.children.properties[name]
+                step = inner = child.step
+            elif node is not None and (node.flattened or node.children.entry(name) is not None):
+                child, step, inner = node.children.entry(name), bracketed(name), ".*"
+            field = (self.field + inner).removeprefix(".")
+            yield Place(self.path + step, field, child, value, self.value, name)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A document to be audited, and the text of its PDF if there is one."""
+
+    schema: Schema
+    gold: Any
+    pdf: PdfText | None = None
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """All values in order, containers before their members."""
+        stack, found = [Place("$", "", self.schema.root, self.gold)], []
+        while stack:
+            found.append(stack.pop())
+            stack.extend(reversed(list(found[-1].members())))
+        return tuple(found)
+
+    def texts(self) -> Iterator[Place]:
+        """Yield the texts that are not blank."""
+        return (p for p in self.places if isinstance(p.value, str) and p.value.strip())
+
+    def arrays(self) -> Iterator[Place]:
+        """Yield the arrays."""
+        return (place for place in self.places if isinstance(place.value, list))
+
+
+def _shown(texts: Sequence[str]) -> str:
+    """Quote the first three texts, and say how many more there are."""
+    quoted = ", ".join(repr(text) for text in texts[:3])
+    return quoted + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")  # noqa: PLR2004
+
+
+# --- against the schema -----------------------------------------------------------------------
 
 
 def find_violations(subject: Subject) -> Iterator[Finding]:
-    """Find violations of JSON Schema Draft 2020-12; wrong types have a kind of their own."""
+    """Find violations of the schema; wrong types have a kind of their own."""
     places = {place.path: place for place in subject.places}
     for path, keyword, message, value in violations(subject.schema, subject.gold):
         place = places.get(path)
         field, node = (place.field, place.node) if place is not None else ("", None)
         type_ = json_type(value)
-        if keyword not in _TYPE_KEYWORDS or node is None or type_ in node.types:
+        if keyword not in ("type", "anyOf", "oneOf") or node is None or type_ in node.types:
             yield Finding(path, field, "schema_violation", message, value)
             continue
         wants_object = "object" in node.types and not node.types & {"string", "array"}
         kind = "text_for_object" if isinstance(value, str) and wants_object else "wrong_type"
-        article = "" if type_ == "null" else "an " if type_[0] in "aio" else "a "
-        as_text = type_ == "number" and "string" in node.types and kind == "wrong_type"
-        difference = f"found {article}{type_}, the schema has {node.label}"
-        yield Finding(path, field, kind, difference, value, f'"{value}"' if as_text else None)
+        as_text = f'"{value}"' if type_ == "number" and "string" in node.types else None
+        yield Finding(path, field, kind, f"{type_}; expected {node.label}", value, as_text)
+
+
+#: Keys with the running number of an item.
+_INDEX_KEYS = frozenset(("array_index", "index"))
 
 
 def find_undeclared(subject: Subject) -> Iterator[Finding]:
@@ -61,20 +153,15 @@ def find_undeclared(subject: Subject) -> Iterator[Finding]:
     for place in subject.places:
         if place.path not in paths:
             continue
-        item_index = re.search(r"\[(\d+)\]\.\w+\Z", place.path)
-        is_index = (
-            place.key in INDEX_KEYS
-            and item_index is not None
-            and type(place.value) is int
-            and place.value - int(item_index[1]) in (0, 1)  # counted from 0 or from 1
-        )
-        if is_index:
+        index = re.search(r"\[(\d+)\]\.\w+\Z", place.path) if place.key in _INDEX_KEYS else None
+        # counted from 0 or from 1
+        if index and type(place.value) is int and place.value - int(index[1]) in (0, 1):
             index_keys[place.field].append(place)
         else:
             yield place.finding("undeclared_key", "the schema does not declare this key")
-    for field_path, places in index_keys.items():
+    for places in index_keys.values():
         message = f"{len(places)} items carry their own index, which the schema does not declare"
-        yield Finding(places[0].path, field_path, "item_index", message, places[0].value)
+        yield places[0].finding("item_index", message)
 
 
 def find_empty_required(subject: Subject) -> Iterator[Finding]:
@@ -88,204 +175,324 @@ def find_empty_required(subject: Subject) -> Iterator[Finding]:
             yield place.finding("empty_required", f"required, but an empty {json_type(value)}")
 
 
-#: The checks of one document, and the kinds of finding that each can yield.
-_RULES: tuple[tuple[Callable[[Subject], Iterator[Finding]], str], ...] = (
-    (find_violations, "schema_violation wrong_type text_for_object"),
-    (find_undeclared, "undeclared_key item_index"),
-    (find_empty_required, "empty_required"),
-    (entries.find_placeholders, "placeholder"),
-    (entries.find_duplicates, "duplicate_item contradicting_item"),
-    (entries.find_split_items, "split_item"),
-    (find_date_faults, "malformed_date shifted_date odd_date_style"),
-    (
-        entries.find_wording_faults,
-        "glued_words broken_word line_break trailing_punctuation stray_whitespace",
-    ),
-)
-_LOOKUP = frozenset(("unlike_pdf", "not_in_pdf", "field_not_quoted"))
-_USE_PDF = _LOOKUP | {
-    *("glued_words", "broken_word"),
-    *("pdf_missing", "pdf_unreadable", "pdf_without_text"),
-}
+# --- placeholders and items -------------------------------------------------------------------
+
+_QUOTED = re.compile(r"['\"‘“`]([^'\"’”`]{1,20})['\"’”`]")
+_MIN_SHARED = 3
 
 
-@dataclass
-class Checked:
-    """What was found in one document.
+def find_placeholders(subject: Subject) -> Iterator[Finding]:
+    """Find placeholders of absent values (``NA``, ``-``, ...) that the schema does not list.
 
-    `looked_up` has the definition of every value that was looked up in the PDF, and a finding if it
-    is not there. `pages` of the PDF and `values` (leaves of gold) are None if they were not read.
+    A schema lists a word as default, constant or example, or in quotes in the description.
     """
-
-    document: str
-    domain: str
-    schema: str
-    findings: list[Finding] = field(default_factory=list)
-    looked_up: list[tuple[str, Finding | None]] = field(default_factory=list)
-    gold_readable: bool = True
-    pages: int | None = None
-    values: int | None = None
-
-    def read(self, kind: str, read: Callable[[], Any]) -> Any:
-        """Read a file; a failure is a finding, and `MISSING`."""
-        try:
-            return read()
-        except UnavailableError:
-            raise
-        except ExtractBenchError as error:
-            self.findings.append(Finding("$", "", kind, str(error)))
-            return MISSING
-
-
-def check_document(dataset: Dataset, row: Any, kinds: frozenset[str]) -> Checked:
-    """Run the wanted checks over one document."""
-    checked = Checked(row.document, row.domain, row.schema)
-    pdf = None
-    if kinds & _USE_PDF and not row.has_pdf:
-        message = "there is no PDF beside the gold file"
-        checked.findings.append(Finding("$", "", "pdf_missing", message))
-    elif kinds & _USE_PDF:
-        path = dataset.pdf_path(row.document)
-        pages = checked.read("pdf_unreadable", lambda: read_pages(path))
-        if pages is not MISSING:
-            pdf = PdfText(pages)
-            checked.pages = pdf.pages
-        if pdf is not None and not pdf.words:
-            message = f"no text on {plural(pdf.pages, 'page')}: scanned or drawn"
-            checked.findings.append(Finding("$", "", "pdf_without_text", message))
-            pdf = None
-    gold = checked.read("gold_unreadable", lambda: dataset.gold(row.document))
-    checked.gold_readable = gold is not MISSING
-    schema = checked.read("schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
-    if gold is MISSING or schema is MISSING:
-        return checked
-    subject = Subject(schema, gold, tuple(entries.walk(schema, gold)), pdf)
-    checked.values = sum(1 for _ in scalars(gold))
-    for check, names in _RULES:
-        if not kinds.isdisjoint(names.split()):
-            checked.findings += check(subject)
-    if kinds & _LOOKUP:
-        checked.looked_up = [(place.definition, found) for place, found in find_values(subject)]
-    return checked
+    for place in subject.texts():
+        if not is_placeholder(place.value):
+            continue
+        listed: list[object] = []
+        for part in place.parts:
+            for name in ("default", "const", "enum", "examples"):
+                value = part.keywords.get(name)
+                listed += value if isinstance(value, list) else [value]
+            listed += _QUOTED.findall(part.description or "")
+        if fold(place.value) not in {fold(word) for word in listed if isinstance(word, str)}:
+            instead = None
+            if isinstance(place.parent, list):
+                instead = "an empty array" if len(place.parent) == 1 else "no such item"
+            elif place.node is None or place.node.nullable:
+                instead = "null"
+            elif not place.node.required:
+                instead = "no such key"
+            message = f"{place.value!r} is a placeholder that the schema does not list"
+            yield place.finding("placeholder", message, instead)
 
 
-_FEWEST_SOUGHT = 4
-_QUOTED_SHARE = 0.5
+def find_duplicates(subject: Subject) -> Iterator[Finding]:
+    """Find items that equal an earlier item of their array, or contradict it in one number.
 
-
-def audit(
-    ds: Dataset,
-    *,
-    kinds: str | Iterable[str] | None = None,
-    documents: str | Iterable[str] | None = None,
-    progress: bool = False,
-) -> Audit:
-    """Search a dataset for possible errors in its annotation.
-
-    Gold is checked against its schema, itself and the text of its PDF. A finding is a suspicious
-    value, with the nearest text or form as a suggestion if there is one.
-
-    Parameters
-    ----------
-    ds : Dataset
-        As `load_dataset` returns it. A gold file, schema or PDF that cannot be read is a finding.
-    kinds : str or iterable of str, optional
-        Kinds of findings to look for, as `Audit.kinds` lists them; all by default. PDFs are read
-        only if a kind needs them.
-    documents : str or iterable of str, optional
-        Ids of the documents to check; all by default.
-    progress : bool, optional
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    Audit
-        ``.findings``, ``.summary`` and ``.documents``.
-
-    Raises
-    ------
-    InputError
-        A kind or a document is unknown, or `ds` is not a dataset.
-
-    Notes
-    -----
-    A text is found in a PDF if its letters and digits occur there in sequence, regardless of case,
-    spacing, punctuation, accents and line breaks; a text of twelve words or more also if it occurs
-    there in pieces of four words or more. A number is found if the PDF has it with thousands
-    separators, in words, or in another scale, such as thousands or millions; a date in any form.
-    Fields of which less than half of the values are found (labels, codes, calculated values) get
-    one finding of kind ``field_not_quoted`` per document instead of one per value.
-
-    Examples
-    --------
-    >>> import extractbench_nb as xb
-    >>> from extractbench_nb.gold import audit
-    >>> audit(xb.load_dataset("sample"), kinds=["malformed_date", "unlike_pdf"])
-    Audit of 'sample': 14 documents, 0 errors, 0 warnings, 0 notes;
-    1,470 of 1,470 values looked up are in the PDFs
+    Case, spacing and punctuation do not count, nor do running numbers of items. Two objects
+    contradict each other if they differ in one number alone and share three values or more.
     """
-    if not isinstance(ds, Dataset):
-        raise InputError(f"ds: pass a Dataset as load_dataset returns it, found {ds!r:.80}")
-    wanted, listing = chosen_kinds(kinds), ds.listing
-    if documents is not None:
-        names = [documents] if isinstance(documents, str) else list(documents)
-        known = listing["document"].tolist()
-        for name in names:
-            if name not in known:
-                raise InputError(f"documents: {ds.name!r} has no {name!r}; {nearest(name, known)}")
-        listing = listing[listing["document"].isin(names)]
-    rows = list(listing.itertuples(index=False))
-    shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
-    checked = [check_document(ds, row, wanted) for row in shown]
-    unquoted = _unquoted_fields(checked)
-    finding_rows, document_rows = [], []
-    for c in checked:
-        findings = [f for f in _merged(c, unquoted) if f.kind in wanted]
-        severities = [KINDS[f.kind].severity for f in findings]
-        finding_rows += [
-            (c.document, c.domain, c.schema, f.path, f.field, f.kind, severity, f.message,
-             f.value, f.suggestion, f.page)
-            for f, severity in zip(findings, severities, strict=True)
-        ]  # fmt: skip
-        in_pdf = sum(finding is None for _, finding in c.looked_up)
-        document_rows.append(
-            (c.document, c.domain, c.schema, c.gold_readable, c.values, c.pages,
-             len(c.looked_up), in_pdf, *map(severities.count, SEVERITIES))
-        )  # fmt: skip
-    return Audit(
-        ds.name, AUDIT_COLUMNS.from_rows(finding_rows), AUDITED_COLUMNS.from_rows(document_rows)
+    for array in subject.arrays():
+        first_index: dict[Any, int] = {}
+        for index, item in enumerate(array.value):
+            place = array.item(index, item)
+            identity = _identity(item)
+            if identity and identity in first_index:
+                message = f"equals item {first_index[identity]} of the array"
+                yield place.finding("duplicate_item", message)
+                continue
+            identities: dict[str, Any] = {}
+            for name, value in item.items() if isinstance(item, dict) else ():
+                if type(value) in (int, float) and name not in _INDEX_KEYS:
+                    rest = _identity({k: v for k, v in item.items() if k != name})
+                    if len(rest) >= _MIN_SHARED:
+                        identities[name] = name, rest
+            name = next((n for n, rest in identities.items() if rest in first_index), None)
+            if name is not None:
+                earlier = first_index[identities[name]]
+                message = f"differs from item {earlier} of the array only in {name!r}"
+                other = json_text(array.value[earlier][name])
+                yield place.finding("contradicting_item", message, other)
+            for key in (identity, *identities.values()):
+                first_index.setdefault(key, index)
+
+
+def _identity(item: Any) -> tuple[tuple[str, str], ...]:
+    """Return the leaves of an item in a form that equal items share; empty for an empty item."""
+    return tuple(
+        sorted(
+            (path, normalize(value) if isinstance(value, str) else canonical(value))
+            for path, value in leaves(item)
+            if path.rsplit(".", 1)[-1] not in _INDEX_KEYS
+        )
     )
 
 
-def _unquoted_fields(checked: Sequence[Checked]) -> frozenset[tuple[str, str]]:
-    """Return the fields (schema, definition) with less than half of all values in the PDFs."""
-    quoted = defaultdict(list)
-    for document in checked:
-        for name, finding in document.looked_up:
-            quoted[document.schema, name].append(finding is None)
-    rare = {
-        key
-        for key, is_found in quoted.items()
-        if len(is_found) >= _FEWEST_SOUGHT and sum(is_found) < _QUOTED_SHARE * len(is_found)
-    }
-    # an undeclared key is taken for the declared ones of the same name
-    return frozenset(rare | {(schema, name.rsplit("/", 1)[-1]) for schema, name in rare})
+# --- words and dates --------------------------------------------------------------------------
+
+_CUT = re.compile(r"\b([^\W\d_]{2,})-(?:[ \t]+([^\W\d_A-Z][^\W\d_]+)|\r?\n\s*(\w+))")
+_SUSPENDED = frozenset(("and", "or", "to", "und", "oder", "et", "ou", "as", "vs", "the", "then"))
+_MIN_JOINED = 6
 
 
-def _merged(checked: Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
-    """Return a document's findings by kind; those of an unquoted field are merged into one."""
-    findings, missing = list(checked.findings), defaultdict(list)
-    for name, finding in checked.looked_up:
-        if finding is not None and (checked.schema, name) in unquoted:
-            missing[name].append(finding)
-        elif finding is not None:
-            findings.append(finding)
-    for name, of_field in missing.items():
-        sought = sum(other == name for other, _ in checked.looked_up)
-        message = (
-            f"{len(of_field)} of {sought} values of {name} are not in the PDF, nor are most "
-            "values of other documents in theirs"
-        )
-        first = of_field[0]._replace(kind="field_not_quoted", message=message)
-        findings.append(first._replace(suggestion=None, page=None))
-    return sorted(findings, key=lambda finding: RANK[finding.kind])
+def find_broken_words(subject: Subject) -> Iterator[Finding]:
+    """Find words that were cut in two at a hyphen or a space, as at the end of a line."""
+    pdf = subject.pdf
+    vocabulary = Counter(word for place in subject.texts() for word in words_of(place.value))
+    vocabulary += pdf.counts if pdf is not None else Counter()
+
+    def rejoined(cut: re.Match[str]) -> str:
+        """Join a word that was cut at a hyphen; keep the hyphen if its parts occur as words."""
+        first, second = cut[1], cut[2] or cut[3]
+        begin, end = first.casefold(), second.casefold()
+        if end in _SUSPENDED:
+            return cut[0]
+        is_compound = min(vocabulary[begin], vocabulary[end]) > 1 and not vocabulary[begin + end]
+        return f"{first}-{second}" if is_compound else first + second
+
+    for place in subject.texts():
+        cuts = [m for m in _CUT.finditer(place.value) if (m[2] or m[3]).lower() not in _SUSPENDED]
+        if cuts:
+            message = f"cut in two: {_shown([' '.join(cut[0].split()) for cut in cuts])}"
+            yield place.finding("broken_word", message, _CUT.sub(rejoined, place.value))
+        elif pdf is not None:
+            # neighbouring words that the PDF has as one word, and not both as separate words
+            pairs = pairwise(unify(place.value).casefold().split())
+            torn = [
+                pair
+                for pair in pairs
+                if len(joined := "".join(pair)) >= _MIN_JOINED
+                and joined.isalpha()
+                and joined in pdf.counts
+                and not all(pdf.counts[word] for word in pair)
+            ]
+            if torn:
+                message = f"torn apart: {_shown([' '.join(pair) for pair in torn])}"
+                yield place.finding("broken_word", message, ", ".join(map("".join, torn[:3])))
+
+
+_ASKED = re.compile(r"\bYYYY(?:-MM(?:-DD)?)?(?![\w-])")
+_SHAPES = {"YYYY-MM-DD": r"\d{4}-\d\d-\d\d", "YYYY-MM": r"\d{4}-\d\d", "YYYY": r"\d{4}"}
+_DATE_NAME = re.compile(
+    r"date|_on$|_at$|(?:^|_)(?:day|birthday|dob|deadline|expiry)(?:_|$)", re.IGNORECASE
+)
+_ALL_DIGITS = re.compile(r"\d{1,4}([-/.])\d{1,4}\1\d{1,4}(?:[T ].*)?")
+_WORDED = re.compile(r"(?:\d{1,2}(?:st|nd|rd|th)?\s+([a-z]+)\.?,?\s+\d{4}|([a-z]+)\.?\s+\d{1,2}"
+                     r"(?:st|nd|rd|th)?,?\s+\d{4})")  # fmt: skip
+_LONGEST_DATE = 60
+
+
+def find_date_faults(subject: Subject) -> Iterator[Finding]:
+    """Find dates that are invalid, shifted by a time zone, or in another format than asked."""
+    for place in subject.texts():
+        if len(place.value) > _LONGEST_DATE:
+            continue
+        if (meant := Date.unshifted(place.value)) is not None:
+            month = f"{meant:%Y-%m} or " if meant.day == 1 else ""
+            message = "midnight in a time zone further east, written as the previous day"
+            yield place.finding("shifted_date", message, f"{month}{meant:%Y-%m-%d}")
+        elif _is_malformed(place):
+            yield place.finding("malformed_date", "not a calendar date in a known format")
+        elif parse_date(place.value) is not None:
+            asked = _ASKED.findall(place.node.description or "") if place.node is not None else []
+            if asked and not any(re.fullmatch(_SHAPES[f], place.value.strip()) for f in asked):
+                message = f"the schema asks for {' or '.join(dict.fromkeys(asked))}"
+                yield place.finding("odd_date_style", message, _iso(place.value))
+
+
+def _is_malformed(place: Place) -> bool:
+    """Whether a text in a date field has day, month and year, but is not a valid date."""
+    if len(place.value) > _LONGEST_DATE or parse_date(place.value) is not None:
+        return False
+    format_ = place.node.keywords.get("format") if place.node is not None else None
+    if not (format_ == "date" or _DATE_NAME.search(place.name)):
+        return False
+    text = fold(place.value).strip(" .,;")
+    if worded := _WORDED.fullmatch(text):
+        return parse_date(f"1 {worded[1] or worded[2]} 2000") is not None
+    return bool(_ALL_DIGITS.fullmatch(text)) and max(map(len, re.findall(r"\d+", text))) > 2  # noqa: PLR2004 - a year
+
+
+def _iso(text: str) -> str | None:
+    date = parse_date(text)
+    if date is None or date.swapped:
+        return None
+    return "-".join([f"{date.year:04}", *(f"{n:02}" for n in (date.month, date.day) if n)])
+
+
+#: All checks but the look-up of values.
+CHECKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
+    find_violations,
+    find_undeclared,
+    find_empty_required,
+    find_placeholders,
+    find_duplicates,
+    find_date_faults,
+    find_broken_words,
+)
+
+# --- against the PDF --------------------------------------------------------------------------
+
+_LARGE, _TOO_LARGE = 1e6, 1e18
+_TABLE_SCALES = (1e-3, 1e-6)
+_LONG_WORDS = 12
+_MOSTLY = 0.75
+_NEAR = 0.8
+_SHORT_WORD = 3
+_ABBREVIATED = 5
+_SLIGHT = frozenset(("a", "an", "the", "and", "for", "from", "of", "on", "in"))
+_DIGITS_TO_COMPARE = 4
+_A_YEAR = 366
+_ANNIVERSARY = frozenset(("anniversary", "anniversaries"))
+
+
+def find_values(subject: Subject) -> Iterator[tuple[Place, Finding | None]]:
+    """Look every value up in the PDF; None if it is found."""
+    pdf = subject.pdf
+    if pdf is not None:
+        yield from ((p, _look_up(p, pdf)) for p in subject.places if _is_looked_up(p))
+
+
+def _is_looked_up(place: Place) -> bool:
+    """Whether a value can be expected in the text of the PDF."""
+    value = place.value
+    if any(key in part.keywords for part in place.parts for key in ("enum", "const", "pattern")):
+        return False
+    if isinstance(value, str):
+        return bool(squash(value)) and not (is_placeholder(value) or _is_malformed(place))
+    return type(value) in (int, float) and abs(value) < _TOO_LARGE and place.key not in _INDEX_KEYS
+
+
+def _look_up(place: Place, pdf: PdfText) -> Finding | None:
+    value = place.value
+    if not isinstance(value, str):
+        return _look_up_number(place, float(value), pdf)
+    if pdf.has(squash(value)):
+        return None
+    meant = Date.unshifted(value)
+    date_ = Date(meant.year, meant.month) if meant is not None else parse_date(value)
+    if date_ is not None:
+        return _look_up_date(place, date_, pdf)
+    words = words_of(value)
+    # papers write e-mail addresses in groups: {a,b}@c.org
+    is_address = "@" in value and len(value.split()) == 1
+    if is_address and all(word in pdf.places for word in words):
+        return None
+    return _look_up_text(place, words, pdf)
+
+
+def _look_up_text(place: Place, words: list[str], pdf: PdfText) -> Finding | None:
+    """Look for a long text in pieces, and for the words of a name, which may be apart."""
+    is_long = len(words) >= _LONG_WORDS
+    share, missing = covered(place.value, pdf) if is_long else (0.0, words)
+    passage = nearest_passage(place.value, pdf) if missing else None
+    if passage is not None:
+        missing = _not_in([w for run in missing for w in run.split()], words_of(passage.around))
+    if not missing:
+        return None
+    if passage is None and not is_long:
+        return place.finding("not_in_pdf", "nothing similar in the PDF")
+    is_near = share >= _MOSTLY or (passage is not None and passage.similarity >= _NEAR)
+    unlike = _shown([run[:60] for run in missing])
+    if not is_long and passage is not None:
+        message = f"{unlike} not in the most similar text, on page {passage.page}"
+    elif is_near:
+        message = f"in the PDF except for {unlike}"
+    else:
+        message = f"{share:.0%} of its words are in the PDF, in sequences of four or more"
+    finding = place.finding("unlike_pdf" if is_near else "not_in_pdf", message)
+    if passage is not None:
+        finding = finding._replace(suggestion=passage.text, page=passage.page)
+    return finding
+
+
+def _not_in(words: list[str], passage: list[str]) -> list[str]:
+    """Return the words that a passage has in no form: whole, glued, abbreviated, as initials."""
+    known, glued = set(passage), "".join(passage)
+    initials = "".join(word[0] for word in passage if word not in _SLIGHT)
+
+    def is_short_for(short: str, word: str) -> bool:
+        """Whether it abbreviates a word: by its beginning, or by at most five of its letters."""
+        is_brief = word.startswith(short) or len(short) <= _ABBREVIATED
+        return is_brief and abbreviates(short, word)
+
+    def has(word: str) -> bool:
+        if word in known or word in _SLIGHT or (len(word) < _SHORT_WORD and word.isalpha()):
+            return True
+        if len(word) > _SHORT_WORD and word in glued:
+            return True
+        if len(word) >= _SHORT_WORD and word.removesuffix("s") in initials:
+            return True
+        return any(is_short_for(word, other) or is_short_for(other, word) for other in known)
+
+    return [word for word in words if not has(word)]
+
+
+def _look_up_number(place: Place, value: float, pdf: PdfText) -> Finding | None:
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    sought = abs(value)
+    scale: Any = place.parent.get("scale") if isinstance(place.parent, dict) else None
+    usable = type(scale) in (int, float) and abs(scale) < _TOO_LARGE
+    scaled = tidy(sought * scale) if usable else sought
+    spellings = [sought, scaled]  # in full, in thousands or millions, in percent
+    if sought >= _LARGE:
+        spellings += [sought * factor for factor in _TABLE_SCALES]
+    elif sought < 1:
+        spellings.append(sought * 100)
+    if value == pdf.pages or any(tidy(number) in pdf.numbers for number in spellings):
+        return None
+    if sought in pdf.quantities or scaled in pdf.quantities:
+        return None
+    digits = f"{sought:.12g}"
+    near = None
+    if len(re.sub(r"\D", "", digits)) >= _DIGITS_TO_COMPARE:
+        # one digit changed, added or dropped, or two swapped
+        numbers = [f"{number:.12g}" for number in pdf.numbers]
+        near = process.extractOne(digits, numbers, scorer=OSA.distance, score_cutoff=1)
+    if near is not None:
+        message = "not in the PDF in any spelling; one of its numbers differs by a digit"
+        return place.finding("unlike_pdf", message, str(near[0]))
+    return place.finding("not_in_pdf", "not in the PDF in any spelling")
+
+
+def _look_up_date(place: Place, sought: Date, pdf: PdfText) -> Finding | None:
+    depth = {"year": 1, "month": 2, "day": 3}[sought.precision]
+    wanted = {reading[:depth] for reading in sought.readings}
+    if any(reading[:depth] in wanted for reading in pdf.dated):
+        return None
+    if sought.precision == "year" and float(sought.year) in pdf.numbers:
+        return None
+    near = None
+    if sought.month is not None and sought.day is not None:
+        days = [date(y, m, d) for y, m, d in pdf.dated if m is not None and d is not None]
+        # a date may be calculated: a contract's third anniversary of another date
+        same_day = any((day.month, day.day) == (sought.month, sought.day) for day in days)
+        if same_day and _ANNIVERSARY & pdf.counts.keys():
+            return None
+        target = date(sought.year, sought.month, sought.day)
+        nearest = min(days, key=lambda day: (abs(day - target), day), default=target)
+        near = nearest.isoformat() if 0 < abs(nearest - target).days <= _A_YEAR else None
+    return place.finding("not_in_pdf", "the PDF does not have this date", near)

@@ -1,22 +1,26 @@
-"""`Audit`: kinds of findings, their table and card, samples to be judged, shipped figures."""
+"""`audit`: possible errors of gold by kind, as frames and a card."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, DescribedFrames, FrameSpec
-from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.runs import shipped_frame
-from extractbench_nb.stats import Drawing, wilson_interval
+from extractbench_nb.core.schema import MISSING, parse_schema
+from extractbench_nb.core.values import scalars
+from extractbench_nb.errors import ExtractBenchError, InputError, UnavailableError, nearest
+from extractbench_nb.gold.checks import CHECKS, Finding, Subject, find_values
+from extractbench_nb.pdf import PdfText, read_pages
+from extractbench_nb.runs import Dataset
 from extractbench_nb.support.cards import card_html, card_table, element
+from extractbench_nb.support.concurrency import progress_bar
 from extractbench_nb.support.wording import one_line, plural
 
-Severity = Literal["error", "warning", "info"]
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+SEVERITIES = ("error", "warning", "info")
 
 
 class Kind(NamedTuple):
@@ -27,23 +31,11 @@ class Kind(NamedTuple):
     """
 
     name: str
-    severity: Severity
+    severity: str
     meaning: str
 
 
-class Finding(NamedTuple):
-    """A possible error, as a check yields it; `page` of the PDF has the suggestion."""
-
-    path: str
-    field: str
-    kind: str
-    message: str
-    value: Any = None
-    suggestion: str | None = None
-    page: int | None = None
-
-
-_ALL: tuple[Kind, ...] = (
+_KINDS = (
     Kind("gold_unreadable", "error", "the gold file cannot be read as JSON"),
     Kind("schema_unreadable", "error", "the schema file is missing or not a schema"),
     Kind("pdf_missing", "error", "there is no PDF"),
@@ -57,39 +49,19 @@ _ALL: tuple[Kind, ...] = (
     Kind("empty_required", "warning", "a required key whose value is empty"),
     Kind("placeholder", "warning", "a placeholder such as NA in place of null"),
     Kind("duplicate_item", "warning", "an array item that equals an earlier one"),
-    Kind(
-        "contradicting_item", "warning", "an array item that equals an earlier one but for a number"
-    ),
-    Kind("split_item", "warning", "an array item that looks like the end of the previous one"),
+    Kind("contradicting_item", "warning", "an item that equals an earlier one but for a number"),
     Kind("malformed_date", "warning", "looks like a date, but is not a valid one"),
     Kind("shifted_date", "warning", "midnight in another time zone, written as the previous day"),
-    Kind("odd_date_style", "warning", "a date in another format than its siblings or the schema's"),
-    Kind("glued_words", "warning", "two words without a space between them"),
+    Kind("odd_date_style", "warning", "a date in another format than the schema's"),
     Kind("broken_word", "warning", "a word split in two, as at the end of a line"),
-    Kind("line_break", "info", "a line break of the page in the middle of a sentence"),
-    Kind("trailing_punctuation", "warning", "begins or ends with stray punctuation"),
-    Kind("stray_whitespace", "info", "leading, trailing or double spaces"),
     Kind("unlike_pdf", "warning", "the PDF has a similar text or number, but not this one"),
     Kind("not_in_pdf", "info", "the text of the PDF has nothing similar"),
     Kind("field_not_quoted", "info", "most values of this field are not in the PDFs"),
 )
 
 #: Every kind by name, in the order of the findings of a document.
-KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
-#: The position of each kind in that order.
-RANK = {kind: i for i, kind in enumerate(KINDS)}
-
-
-def chosen_kinds(kinds: str | Iterable[str] | None) -> frozenset[str]:
-    """Return the names of the chosen kinds; None chooses all."""
-    if kinds is None:
-        return frozenset(KINDS)
-    names = [kinds] if isinstance(kinds, str) else list(kinds)
-    for name in names:
-        if name not in KINDS:
-            raise InputError(f"kinds: no kind {name!r}; {nearest(name, KINDS)}")
-    return frozenset(names)
-
+KINDS = {kind.name: kind for kind in _KINDS}
+_RANK = {name: rank for rank, name in enumerate(KINDS)}
 
 _DOMAIN = Column("domain", "string", "name of the domain folder")
 _IDS = (
@@ -121,7 +93,7 @@ SUMMARY_COLUMNS = FrameSpec(
     "one row per domain and kind that occurs, by domain and the order of `Audit.kinds()`",
     (
         _DOMAIN,
-        Column("kind", "string", "what is suspected"),
+        _KIND,
         _SEVERITY,
         Column("findings", "int64", "findings", "1 or more"),
         Column("documents", "int64", "documents that have one", "1 or more"),
@@ -135,9 +107,7 @@ AUDITED_COLUMNS = FrameSpec(
     (
         *_IDS,
         Column("readable", "bool", "whether the gold JSON could be read"),
-        Column(
-            "values", "Int64", "leaf values of the gold JSON, nulls left out", "0 or more", True
-        ),
+        Column("values", "Int64", "leaf values of gold, nulls left out", "0 or more", True),
         Column("pages", "Int64", "pages of the PDF, where it was read", "0 or more", True),
         Column("looked_up", "int64", "values looked up in the PDF", "0 or more"),
         Column("found", "int64", "of these, found", "0 or more"),
@@ -148,42 +118,34 @@ AUDITED_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Audit(DescribedFrames):
-    """The findings of an audit of a dataset; made by `audit`.
-
-    Some of the suspected values are right. Each access to a frame returns a copy.
+    """The findings of an audit of a dataset; made by `audit`. Some suspected values are right.
 
     Attributes
     ----------
     dataset : str
         The dataset's name.
+    findings : pandas.DataFrame
+        One row per finding (see `Audit.columns`).
+    documents : pandas.DataFrame
+        One row per document: what was read, looked up, found and suspected.
     """
 
     _specs = (AUDIT_COLUMNS, SUMMARY_COLUMNS, AUDITED_COLUMNS)
 
     dataset: str
-    _findings: pd.DataFrame
-    _documents: pd.DataFrame
-
-    @property
-    def findings(self) -> pd.DataFrame:
-        """One row per finding (see `Audit.columns`)."""
-        return self._findings.copy()
-
-    @property
-    def documents(self) -> pd.DataFrame:
-        """One row per document: what was read, looked up, found and suspected."""
-        return self._documents.copy()
+    findings: pd.DataFrame
+    documents: pd.DataFrame
 
     @property
     def summary(self) -> pd.DataFrame:
         """Numbers of findings, documents and fields; one row per domain and kind."""
-        groups = self._findings.groupby(["domain", "kind", "severity"], sort=False)
+        groups = self.findings.groupby(["domain", "kind", "severity"], sort=False)
         counts = groups.agg(
             findings=("path", "size"),
             documents=("document", "nunique"),
             fields=("field", "nunique"),
         ).reset_index()
-        counts["rank"] = counts["kind"].map(RANK)
+        counts["rank"] = counts["kind"].map(_RANK)
         return SUMMARY_COLUMNS.from_records(counts.sort_values(["domain", "rank"], kind="stable"))
 
     @staticmethod
@@ -197,180 +159,217 @@ class Audit(DescribedFrames):
         """
         return pd.DataFrame(list(KINDS.values()), columns=["kind", "severity", "meaning"])
 
-    def sample(self, n: int = 60, *, seed: int = 0) -> pd.DataFrame:
-        """Draw findings to be judged by hand, evenly over the kinds.
-
-        Every kind gets an equal share; what a rare kind cannot fill is divided among the others.
-        All findings of a kind have the same probability.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of findings, 1 or more; all of them if there are fewer.
-        seed : int, optional
-            Seed of the random order; the same seed draws the same findings.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Rows of `findings`, their index kept, in their order; and a column ``weight``, the
-            number of findings of its kind that each row stands for.
-
-        Raises
-        ------
-        InputError
-            `n` is less than 1.
-
-        Examples
-        --------
-        >>> import extractbench_nb as xb
-        >>> found = xb.gold.audit(xb.load_dataset(), kinds="duplicate_item").sample(5)
-        >>> len(found), found.columns[-1]
-        (0, 'weight')
-        """
-        if n < 1:
-            raise InputError(f"n: at least one finding, found {n!r}")
-        findings = self.findings
-        shuffled = findings.sample(frac=1, random_state=seed)
-        turn = shuffled.groupby("kind").cumcount()
-        rank = shuffled["kind"].map(RANK)
-        order = pd.DataFrame({"turn": turn, "rank": rank}).sort_values(["turn", "rank"])
-        chosen = findings.loc[sorted(order.index[:n])].copy()
-        totals, drawn = findings["kind"].value_counts(), chosen["kind"].value_counts()
-        chosen["weight"] = [float(totals[kind] / drawn[kind]) for kind in chosen["kind"]]
-        return chosen
-
     def __repr__(self) -> str:
         """Write the counts by kind and domain as text."""
-        lines, counts = [self._head()], self._counts()
-        if len(counts):
-            heads = "".join(f"{domain[:_WIDEST]:>15}" for domain in counts.columns)
-            lines.append(" " * 32 + heads)
-        for kind, numbers in counts.iterrows():
-            cells = "".join(f"{n or '·':>15}" for n in numbers.tolist())
-            lines.append(f"  {KINDS[str(kind)].severity:<8}{kind:<22}{cells}")
-        return "\n".join(lines)
+        counts = self._counts()
+        return self._head() + (f"\n{counts.to_string(index=False)}" if len(counts) else "")
 
     def _repr_html_(self) -> str:
         """Write the same as static HTML; every text is escaped."""
         counts = self._counts()
-        rows = [
-            [KINDS[str(kind)].severity, str(kind), *(str(n or "·") for n in numbers.tolist())]
-            for kind, numbers in counts.iterrows()
-        ]
-        heads = [one_line(str(domain), 40) for domain in counts.columns]
-        counted = card_table(["severity", "kind", *heads], rows, len(heads))
+        heads = [one_line(str(name), 40) for name in counts.columns]
+        rows = [list(map(str, row)) for row in counts.itertuples(index=False)]
+        counted = card_table(heads, rows, len(heads) - 2)
         note = "Some findings are false alarms. .findings lists them, Audit.kinds() the kinds."
         return card_html(self._head(), counted, element("div", note, "xb-desc"), limit=300)
 
     def _counts(self) -> pd.DataFrame:
-        """Return findings by kind (rows, in the order of the kinds) and domain."""
+        """Return findings by severity and kind (in the order of the kinds) and domain."""
         wide = self.summary.pivot_table(
             index="kind", columns="domain", values="findings", aggfunc="sum", fill_value=0
         )
-        return wide.reindex([kind for kind in KINDS if kind in wide.index]).iloc[:, :_MOST_DOMAINS]
+        wide = wide.reindex([kind for kind in KINDS if kind in wide.index]).iloc[:, :_MOST_DOMAINS]
+        wide.insert(0, "severity", [KINDS[str(kind)].severity for kind in wide.index])
+        return wide.reset_index()
 
     def _head(self) -> str:
-        totals = self._documents.sum(numeric_only=True)
+        totals = self.documents.sum(numeric_only=True)
         looked_up, found = totals["looked_up"], totals["found"]
+        parts = [
+            plural(len(self.documents), "document"),
+            plural(totals["errors"], "error"),
+            plural(totals["warnings"], "warning"),
+            plural(totals["infos"], "note"),
+        ]
         share = f"; {found:,} of {looked_up:,} values looked up are in the PDFs"
-        return (
-            f"Audit of {self.dataset!r}: {plural(len(self._documents), 'document')}, "
-            f"{plural(totals['errors'], 'error')}, {plural(totals['warnings'], 'warning')}, "
-            f"{plural(totals['infos'], 'note')}{share if looked_up else ''}"
-        )
+        return f"Audit of {self.dataset!r}: {', '.join(parts)}{share if looked_up else ''}"
 
 
 _MOST_DOMAINS = 12
-_WIDEST = 14
+#: A field with fewer of its values in the PDFs is not a quotation of them.
+_QUOTED_SHARE, _FEWEST_SOUGHT = 0.5, 4
 
 
-# --- the released dataset -------------------------------------------------------------------------
+def audit(
+    dataset: Dataset,
+    *,
+    documents: str | Iterable[str] | None = None,
+    progress: bool = False,
+) -> Audit:
+    """Search a dataset for possible errors in its annotation.
 
-_FINDINGS, _JUDGED = "gold/data/audit_findings.csv", "gold/data/audit_judged.csv"
-
-_DECIDED = (
-    Column("real", "int64", "gold or schema should change", "0 and up"),
-    Column("no_fault", "int64", "both may stay", "0 and up"),
-    Column("undecidable", "int64", "no document, or the schema does not say", "0 and up"),
-)
-_FILE = FrameSpec("judged_kinds", "one row per kind", (_KIND, *_DECIDED))
-
-JUDGED_COLUMNS = FrameSpec(
-    "judged_findings",
-    "one row per severity or kind, in the order of `Audit.kinds()`; severities end in all",
-    (
-        Column("group", "string", "severity or kind"),
-        Column("findings", "int64", "findings in the released dataset", "1 and up"),
-        Column("drawn", "int64", "of these, judged by a reader", "1 and up"),
-        *_DECIDED,
-        Column("precision", "float64", "real / drawn", "[0, 1]"),
-        Column("low", "float64", "lower end of its interval (Wilson)", "[0, 1]"),
-        Column("high", "float64", "upper end of its interval (Wilson)", "[0, 1]"),
-    ),
-)
-
-
-def published_findings() -> pd.DataFrame:
-    """Return the shipped counts of the findings of `audit` in the released ExtractBench dataset.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The frame of ``audit(ds).summary``: one row per domain and kind that occurs, with the
-        numbers of findings, documents and fields.
-
-    Examples
-    --------
-    >>> counts = published_findings()
-    >>> int(counts["findings"].sum())
-    2929
-    """
-    return shipped_frame(_FINDINGS, SUMMARY_COLUMNS)
-
-
-def judged_findings(by: str = "severity", *, confidence: float = 0.95) -> pd.DataFrame:
-    """Return how many findings of a judged sample of the released dataset are real.
-
-    The sample is ``audit(ds).sample(60, seed=4)``: an equal number of every kind, not a
-    random sample of findings. A finding that could not be decided counts as not real.
+    Gold is checked against its schema, itself and the text of its PDF. A finding is a suspicious
+    value, with the nearest text or form as a suggestion if there is one.
 
     Parameters
     ----------
-    by : str, optional
-        ``"severity"`` or ``"kind"``.
-    confidence : float, optional
-        Confidence level of the intervals, between 0 and 1.
+    dataset : Dataset
+        As `load_dataset` returns it. A gold file, schema or PDF that cannot be read is a finding.
+    documents : str or iterable of str, optional
+        Ids of the documents to check; all by default.
+    progress : bool, optional
+        Whether to show a progress bar.
 
     Returns
     -------
-    pandas.DataFrame
-        One row per severity, and one for all, or one row per kind: group, findings, drawn, real,
-        no_fault, undecidable, precision, low, high.
+    Audit
+        ``.findings``, ``.summary`` and ``.documents``.
 
     Raises
     ------
     InputError
-        `by` is unknown, or `confidence` is out of range.
+        A document is unknown, or `dataset` is not a dataset.
+
+    Notes
+    -----
+    A text is found in a PDF if its letters and digits occur there in sequence, regardless of case,
+    spacing, punctuation, accents and line breaks; a text of twelve words or more also if it occurs
+    there in pieces of four words or more. A number is found if the PDF has it with thousands
+    separators, in words, or in another scale, such as thousands or millions; a date in any form.
+    Fields of which less than half of the values are found (labels, codes, calculated values) get
+    one finding of kind ``field_not_quoted`` per document instead of one per value.
 
     Examples
     --------
-    >>> judged_findings().set_index("group")["precision"].round(2).to_dict()
-    {'error': 0.9, 'warning': 0.85, 'info': 0.41, 'all': 0.73}
+    >>> import extractbench_nb as xb
+    >>> from extractbench_nb.gold import audit
+    >>> audit(xb.load_dataset("sample"), documents="solvane_revolving_credit")
+    Audit of 'sample': 1 document, 0 errors, 0 warnings, 0 notes;
+    18 of 18 values looked up are in the PDFs
     """
-    if by not in ("severity", "kind"):
-        raise InputError(f"by={by!r}: {nearest(by, ('severity', 'kind'))}")
-    judged = shipped_frame(_JUDGED, _FILE).set_index("kind")
-    judged.insert(0, "findings", published_findings().groupby("kind")["findings"].sum())
-    judged.insert(1, "drawn", judged[_FILE.names[1:]].sum(axis=1))
-    if by == "severity":
-        judged = judged.groupby([KINDS[str(kind)].severity for kind in judged.index]).sum()
-        judged = judged.reindex(list(SEVERITIES))
-        judged.loc["all"] = judged.sum()
-    drawing = Drawing(confidence, resamples=100, seed=0)  # Wilson's interval draws nothing
-    rows = []
-    for group, findings, drawn, *decided in judged.itertuples():
-        share = decided[0] / drawn
-        low, high, _ = wilson_interval(share, drawn, drawing)
-        rows.append((group, findings, drawn, *decided, share, low, high))
-    return JUDGED_COLUMNS.from_rows(rows)
+    if not isinstance(dataset, Dataset):
+        raise InputError(f"pass a Dataset as load_dataset returns it, found {dataset!r:.80}")
+    listing = dataset.listing
+    if documents is not None:
+        names = [documents] if isinstance(documents, str) else list(documents)
+        known = listing["document"].tolist()
+        for name in names:
+            if name not in known:
+                problem = f"documents: {dataset.name!r} has no {name!r}"
+                raise InputError(f"{problem}; {nearest(name, known)}")
+        listing = listing[listing["document"].isin(names)]
+    rows = list(listing.itertuples(index=False))
+    shown = progress_bar(rows, shown=progress, desc="audit", unit="document")
+    checked = [_checked(dataset, row) for row in shown]
+    unquoted = _unquoted_fields(checked)
+    finding_rows, document_rows = [], []
+    for document in checked:
+        findings = _merged(document, unquoted)
+        severities = [KINDS[finding.kind].severity for finding in findings]
+        finding_rows += [
+            (*document.ids, f.path, f.field, f.kind, severity, f.message, f.value, f.suggestion,
+             f.page)
+            for f, severity in zip(findings, severities, strict=True)
+        ]  # fmt: skip
+        in_pdf = sum(finding is None for _, finding in document.looked_up)
+        document_rows.append(
+            (*document.ids, document.gold_readable, document.values, document.pages,
+             len(document.looked_up), in_pdf, *map(severities.count, SEVERITIES))
+        )  # fmt: skip
+    return Audit(
+        dataset.name,
+        AUDIT_COLUMNS.from_rows(finding_rows),
+        AUDITED_COLUMNS.from_rows(document_rows),
+    )
+
+
+@dataclass
+class _Checked:
+    """What was found in one document; `ids` are document, domain and schema.
+
+    `looked_up` has the definition of every value that was looked up in the PDF, and a finding if it
+    is not there. `pages` of the PDF and `values` (leaves of gold) are None if they were not read.
+    """
+
+    ids: tuple[str, str, str]
+    findings: list[Finding] = field(default_factory=list)
+    looked_up: list[tuple[str, Finding | None]] = field(default_factory=list)
+    gold_readable: bool = True
+    pages: int | None = None
+    values: int | None = None
+
+    def add(self, kind: str, message: str) -> None:
+        """Add a finding about a file."""
+        self.findings.append(Finding("$", "", kind, message))
+
+    def read(self, kind: str, read: Callable[[], Any]) -> Any:
+        """Read a file; a failure is a finding, and `MISSING`."""
+        try:
+            return read()
+        except UnavailableError:
+            raise
+        except ExtractBenchError as error:
+            self.add(kind, str(error))
+            return MISSING
+
+
+def _checked(dataset: Dataset, row: Any) -> _Checked:
+    """Read one document and run all checks over it."""
+    checked = _Checked((row.document, row.domain, row.schema))
+    pdf = None
+    if not row.has_pdf:
+        checked.add("pdf_missing", "there is no PDF beside the gold file")
+    else:
+        path = dataset.pdf_path(row.document)
+        pages = checked.read("pdf_unreadable", lambda: read_pages(path))
+        if pages is not MISSING:
+            pdf = PdfText(pages)
+            checked.pages = pdf.pages
+        if pdf is not None and not pdf.words:
+            checked.add("pdf_without_text", f"no text on {plural(pdf.pages, 'page')}")
+            pdf = None
+    gold = checked.read("gold_unreadable", lambda: dataset.gold(row.document))
+    checked.gold_readable = gold is not MISSING
+    schema = checked.read("schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
+    if gold is MISSING or schema is MISSING:
+        return checked
+    checked.values = sum(1 for _ in scalars(gold))
+    subject = Subject(schema, gold, pdf)
+    for check in CHECKS:
+        checked.findings += check(subject)
+    checked.looked_up = [(place.definition, found) for place, found in find_values(subject)]
+    return checked
+
+
+def _unquoted_fields(checked: Iterable[_Checked]) -> frozenset[tuple[str, str]]:
+    """Return the fields (schema, definition) with less than half of all values in the PDFs."""
+    quoted = defaultdict(list)
+    for document in checked:
+        for name, finding in document.looked_up:
+            quoted[document.ids[-1], name].append(finding is None)
+    rare = {
+        key
+        for key, is_found in quoted.items()
+        if len(is_found) >= _FEWEST_SOUGHT and sum(is_found) < _QUOTED_SHARE * len(is_found)
+    }
+    # an undeclared key is taken for the declared ones of the same name
+    return frozenset(rare | {(schema, name.rsplit("/", 1)[-1]) for schema, name in rare})
+
+
+def _merged(checked: _Checked, unquoted: frozenset[tuple[str, str]]) -> list[Finding]:
+    """Return a document's findings by kind; those of an unquoted field are merged into one."""
+    findings = list(checked.findings)
+    missing: dict[str, list[Finding]] = defaultdict(list)
+    for name, finding in checked.looked_up:
+        if finding is not None:
+            is_unquoted = (checked.ids[-1], name) in unquoted
+            (missing[name] if is_unquoted else findings).append(finding)
+    for name, of_field in missing.items():
+        sought = sum(other == name for other, _ in checked.looked_up)
+        message = (
+            f"{len(of_field)} of {sought} values of {name} are not in the PDF, nor are most "
+            "values of other documents in theirs"
+        )
+        first = of_field[0]._replace(kind="field_not_quoted", message=message)
+        findings.append(first._replace(suggestion=None, page=None))
+    return sorted(findings, key=lambda finding: _RANK[finding.kind])

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from extractbench_nb.core import RULES, Rule, as_rule, read_predicted
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema import parse_schema
-from extractbench_nb.errors import ExtractBenchError, InputError, nearest
+from extractbench_nb.errors import ExtractBenchError, InputError, nearest, no_column
 from extractbench_nb.runs import Dataset, frame_of_runs, read_bytes, read_output
 from extractbench_nb.support.model_json import unwrapped
 from extractbench_nb.support.pandas_helpers import is_missing
@@ -32,16 +33,6 @@ CHECKED_COLUMNS = FrameSpec(
         Column("message", "string", "why there is no verdict", nullable=True),
     ),
 )
-
-
-class _Document(NamedTuple):
-    """One document: what it is called, the names of its schema, and its value or problem."""
-
-    run: str | None
-    name: str
-    schema: tuple[str, ...]
-    value: Any
-    problem: str | None
 
 
 def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) -> pd.DataFrame:
@@ -89,129 +80,117 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
     if not chosen:
         raise InputError("no rule is registered; define one with @xb.rule, or pass rules=")
     is_gold = isinstance(source, Dataset)
-    documents = list(_golds(source) if is_gold else _outputs(source, dataset))
-    if rules is None:
-        _refuse_unused(chosen, documents)
+    names_of = _schema_names(source if is_gold else dataset)
+    documents = [
+        (run, document, names_of(document, schema), value, problem)
+        for run, document, schema, value, problem in (_golds if is_gold else _outputs)(source)
+    ]
+    if rules is None and documents:
+        _refuse_unused(chosen, [names for _, _, names, _, _ in documents])
     rows = []
-    for run, name, schema, value, problem in documents:
-        for made in chosen:
-            if made.is_for(schema) or not (schema or rules is None):
-                outcome = made.check(value) if problem is None else (None, (), problem)
-                label = next(iter(schema), None)
-                rows.append((run, name, label, made.name, made.patterns, *outcome))
+    for run, document, names, value, problem in documents:
+        for rule in chosen:
+            if rule.is_for(names) or not (names or rules is None):
+                outcome = rule.check(value) if problem is None else (None, (), problem)
+                label = next(iter(names), None)
+                rows.append((run, document, label, rule.name, rule.patterns, *outcome))
     return CHECKED_COLUMNS.from_rows(rows)
 
 
-def _chosen(rules: Any) -> tuple[Rule, ...]:
+def _chosen(rules: Any) -> list[Rule]:
     """Return rules given by name or as functions; all registered ones by default."""
-    if rules is None:
-        return tuple(RULES.values())
     items = [rules] if isinstance(rules, str) or callable(rules) else rules
-    if not isinstance(items, Iterable):
-        raise InputError(f"rules is {rules!r}; expected names of rules or functions")
+    if items is None:
+        return list(RULES.values())
     chosen = []
-    for item in items:
-        if isinstance(item, str):
-            if item not in RULES:
-                raise InputError(f"unknown rule {item!r}; {nearest(item, RULES)}")
-            chosen.append(RULES[item])
-        elif callable(item):
-            registered = (made for made in RULES.values() if made.function is item)
-            chosen.append(next(registered, None) or as_rule(item))
-        else:
+    for item in items if isinstance(items, Iterable) else [items]:
+        if isinstance(item, str) and item not in RULES:
+            raise InputError(f"unknown rule {item!r}; {nearest(item, RULES)}")
+        if not isinstance(item, str) and not callable(item):
             raise InputError(f"rules has {item!r}; expected names of rules or functions")
-    return tuple(chosen)
+        if isinstance(item, str):
+            chosen.append(RULES[item])
+        else:
+            registered = (rule for rule in RULES.values() if rule.function is item)
+            chosen.append(next(registered, None) or as_rule(item))
+    return chosen
 
 
-def _refuse_unused(chosen: Iterable[Rule], documents: list[_Document]) -> None:
+def _refuse_unused(chosen: list[Rule], schemas: list[tuple[str, ...]]) -> None:
     """Warn of rules that apply to no known schema; raise `InputError` if all are such."""
-    known = dict.fromkeys(name for document in documents for name in document.schema)
-    unused = [made for made in chosen if not any(made.is_for(one.schema) for one in documents)]
-    if not unused or not documents:
-        return
-    patterns = ", ".join(f"{made.name} ({made.patterns})" for made in unused)
-    schemas = f"the schemas are {', '.join(known)}" if known else "no schema is known"
-    if len(unused) == len([*chosen]):
-        hint = "" if known else "; pass dataset=, a column schema, or rules="
-        raise InputError(f"no rule applies to a document: {cut(patterns, 200)}; {schemas}{hint}")
-    if known:
-        problem = "rules that apply to no document"
-        warnings.warn(f"{problem}: {cut(patterns, 200)}; {cut(schemas, 200)}", stacklevel=3)
+    unused = [rule for rule in chosen if not any(map(rule.is_for, schemas))]
+    known = ", ".join(dict.fromkeys(name for names in schemas for name in names))
+    about = f"{cut(', '.join(f'{rule.name} ({rule.patterns})' for rule in unused), 200)}; "
+    if len(unused) == len(chosen):
+        about += f"the schemas are {known}" if known else "no schema is known; pass dataset="
+        raise InputError(f"no rule applies to a document: {about}")
+    if unused and known:
+        problem = f"rules that apply to no document: {about}the schemas are {cut(known, 200)}"
+        warnings.warn(problem, stacklevel=3)
+
+
+_Document = tuple[str | None, str, Any, Any, str | None]
 
 
 def _golds(dataset: Dataset) -> Iterator[_Document]:
-    names = _names_of_schemas(dataset)
-    for row in dataset.listing.to_dict("records"):
-        name, value, problem = str(row["document"]), None, None
+    """Yield run, document, schema, value and problem of gold files."""
+    for document in dataset.listing["document"]:
+        value, problem = None, None
         try:
-            value = dataset.gold(name)
+            value = dataset.gold(document)
         except ExtractBenchError as error:
             problem = str(error)
-        yield _Document(None, name, names(name, None), value, problem)
+        yield None, document, None, value, problem
 
 
-def _outputs(source: Any, dataset: Dataset | None) -> Iterator[_Document]:
+def _outputs(source: Any) -> Iterator[_Document]:
+    """Yield run, document, schema, value and problem of outputs."""
     outputs = getattr(source, "outputs", None)
     frame = frame_of_runs(outputs if isinstance(outputs, pd.DataFrame) else source)
-    text = next((name for name in ("predicted", "raw") if name in frame.columns), None)
-    if "document" not in frame.columns or text is None:
-        missing = "document" if text is not None else "predicted"
-        raise InputError(f"source has no column {missing!r}; it has {', '.join(map(str, frame))}")
-    names = _names_of_schemas(dataset)
-    absent: list[Any] = [None] * len(frame)
-    columns = [frame.get(name, absent) for name in ("run", "document", "schema", text)]
-    for run, document, schema, output in zip(*columns, strict=True):
-        name = str(document)
-        value, problem = _read(output, is_raw=text == "raw")
-        known = names(name, schema)
-        yield _Document(None if is_missing(run) else str(run), name, known, value, problem)
+    text = "raw" if "raw" in frame and "predicted" not in frame else "predicted"
+    for name in ("document", text):
+        if name not in frame.columns:
+            raise InputError(f"source has {no_column(name, frame)}")
+    for row in frame.to_dict("records"):
+        output, run = row[text], row.get("run")
+        if text == "raw":
+            output = read_bytes(output) if isinstance(output, Path) else output
+            output = output.decode("utf-8", "replace") if isinstance(output, bytes) else output
+            output = unwrapped(output)[0] if isinstance(output, str) else output
+        found = read_output(None if is_missing(output) else output)
+        value, problem = None, found.message
+        if problem is None:
+            value, problem = read_predicted(found.source)
+        run = None if is_missing(run) else str(run)
+        yield run, str(row["document"]), row.get("schema"), value, problem
 
 
-def _read(output: Any, *, is_raw: bool) -> tuple[Any, str | None]:
-    """Return the value of an output, or why there is none."""
-    if is_raw and isinstance(output, Path):
-        output = read_bytes(output)
-    if isinstance(output, bytes):
-        output = output.decode("utf-8", "replace")
-    if is_raw and isinstance(output, str):
-        output = unwrapped(output)[0]
-    found = read_output(None if is_missing(output) else output)
-    if found.message is not None:
-        return None, found.message
-    return read_predicted(found.source)
+def _schema_names(dataset: Dataset | None) -> Callable[[str, Any], tuple[str, ...]]:
+    """Return a function from a document and its schema to the names by which rules know it.
 
-
-def _names_of_schemas(dataset: Dataset | None) -> Callable[[str, Any], tuple[str, ...]]:
-    """Return a function that gives the names by which rules know the schema of a document.
-
-    It takes the document and its schema: an id of the dataset, what `parse_schema` takes, or
-    nothing for the schema in the dataset. Each file is read once.
+    A schema is an id of the dataset, what `parse_schema` takes, or nothing for that of the dataset.
     """
-    listed: dict[str, str] = {}
+    listed: dict[Any, str] = {}
     if dataset is not None:
-        listed = dict(zip(dataset.listing["document"], dataset.listing["schema"], strict=True))
-    known: dict[str | Path, tuple[str, ...]] = {}
+        listed = dataset.listing.set_index("document")["schema"].to_dict()
+
+    @cache
+    def read(schema: str | Path) -> tuple[str, ...]:
+        if isinstance(schema, Path):
+            label = schema.name.removesuffix(".json").removesuffix("-schema")
+            return parse_schema(schema).names(label)
+        if schema.lstrip().startswith("{"):
+            return parse_schema(schema).names()
+        is_listed = dataset is not None and schema in listed.values()
+        return parse_schema(dataset.schema(schema) if dataset and is_listed else {}).names(schema)
 
     def names(document: str, schema: Any) -> tuple[str, ...]:
-        if is_missing(schema):
-            if dataset is None:
-                return ()
-            if document not in listed:
-                hint = nearest(document, listed)
-                raise InputError(f"the dataset has no document {document!r}; {hint}")
-            schema = listed[document]
-        if not isinstance(schema, str | Path):
-            return parse_schema(schema).names()
-        if schema not in known:
-            labels: tuple[str, ...] = ()
-            source: Any = schema
-            if isinstance(schema, Path):
-                labels = (schema.name.removesuffix(".json").removesuffix("-schema"),)
-            elif not schema.lstrip().startswith("{"):
-                labels, source = (schema,), {}
-                if dataset is not None and schema in listed.values():
-                    source = dataset.schema(schema)
-            known[schema] = parse_schema(source).names(*labels)
-        return known[schema]
+        if is_missing(schema) and dataset is None:
+            return ()
+        if is_missing(schema) and document not in listed:
+            hint = nearest(document, listed)
+            raise InputError(f"the dataset has no document {document!r}; {hint}")
+        schema = listed[document] if is_missing(schema) else schema
+        return read(schema) if isinstance(schema, str | Path) else parse_schema(schema).names()
 
     return names

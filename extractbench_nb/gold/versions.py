@@ -1,52 +1,57 @@
-"""`apply`: a new version of a dataset with corrected gold, its log, and the effect on scores."""
+"""Corrections of gold: rows of a frame, file or view; versions of a dataset; effect on scores."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
 import shutil
-import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.schema import MISSING, Validation, parse_schema
-from extractbench_nb.core.values import PATH_STEP, canonical, equality_key
-from extractbench_nb.errors import InputError, OutputError, nearest
-from extractbench_nb.gold.correction_rows import (
-    END,
-    HISTORY,
-    Correction,
-    Steps,
-    checked,
-    csv_rows,
-    csv_text,
-    read_corrections,
-)
-from extractbench_nb.runs import (
-    ACCEPTED_FILES,
-    LICENCE_FILES,
-    RUN_FOLDER,
-    Dataset,
-    load_dataset,
-)
+from extractbench_nb.core.schema import MISSING
+from extractbench_nb.core.values import PATH_STEP, canonical, equality_key, private_copy, step_key
+from extractbench_nb.errors import InputError, OutputError, nearest, no_column
+from extractbench_nb.runs import Dataset, load_dataset
 from extractbench_nb.stats import compare_runs, gather, refuse_two_profiles
-from extractbench_nb.support.files import make_folder, new_folder, read_text, write_texts
+from extractbench_nb.support.files import make_folder, new_folder, read_text, reading, write_texts
+from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import one_line, plural
 
-#: Where a corrected dataset keeps its log.
-LOG = Path("corrections", "log.csv")
-_MOST_PROBLEMS = 5
-
+OPS = ("replace", "add", "remove")
+CORRECTIONS = FrameSpec(
+    "corrections",
+    "one row per correction, in the order of the source",
+    (
+        Column("document", "string", "document id"),
+        Column("path", "string", "instance path in gold as it was; `[-]` is behind the last item"),
+        Column("op", "string", "what is done at the path", ", ".join(OPS)),
+        Column("old", "object", "gold's value; NA if not stated, None is null", "JSON", True),
+        Column("new", "object", "the corrected value; NA if removed, None is null", "JSON", True),
+        Column("who", "string", "who made it", "", True),
+        Column("when", "string", "when it was made", "ISO 8601", True),
+        Column("why", "string", "why", "", True),
+    ),
+)
+HISTORY = FrameSpec(
+    "history",
+    "one row per correction that was applied, oldest first",
+    (
+        Column("version", "int64", "how often corrections were applied", "1 and up"),
+        *CORRECTIONS.columns,
+    ),
+)
 EFFECT = FrameSpec(
     "effect",
     "one row per run and measure",
@@ -63,6 +68,282 @@ EFFECT = FrameSpec(
         Column("method", "string", "of the interval", "as in `compare_runs`"),
     ),
 )
+
+#: Where a corrected dataset keeps its log.
+LOG = Path("corrections", "log.csv")
+#: The index behind the last item of an array.
+_END = -1
+Steps = tuple[str | int, ...]
+
+
+class Correction(NamedTuple):
+    """One row of `CORRECTIONS`; what is missing is NA, and None is JSON's null."""
+
+    document: str
+    path: str
+    op: str
+    old: Any
+    new: Any
+    who: Any
+    when: Any
+    why: Any
+
+    @property
+    def steps(self) -> Steps:
+        """The keys and indices of the path; `_END` for an added item."""
+        steps = PATH_STEP.finditer(self.path)
+        return tuple(_END if _is_added(step) else step_key(step) for step in steps)
+
+
+def _is_added(step: re.Match[str]) -> bool:
+    return (step[3] or "").startswith(("-", "+"))
+
+
+def corrections(source: Any, *, who: str | None = None, why: str | None = None) -> pd.DataFrame:
+    """Read corrections of gold and check them.
+
+    Parameters
+    ----------
+    source : view, pandas.DataFrame, str or pathlib.Path
+        The view of `show_evidence`; a frame with columns document, path, new, and optionally op,
+        old, who, when, why; a frame of `suspects`; a CSV file that `save_corrections` wrote.
+    who, why : str, optional
+        Author and reason of the corrections for which `source` states none.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per correction: document, path, op, old, new, who, when, why. In ``old`` and
+        ``new``, None is JSON's null, and NA means that nothing is stated.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, a column is missing, a cell is not valid, or one correction is at or
+        below the path of another.
+
+    Notes
+    -----
+    Paths are those of ``Evaluation.fields``; all refer to gold before the corrections. ``add``
+    adds a key (``$.address.city``), or an item after the last one (``$.items[-]``, or the path of
+    a spurious item in ``fields``, ``$.items[+3]``). The default op is ``add`` for a path that ends
+    in such an index, else ``replace``.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"document": "q2", "path": ["$.total", "$.lines[-]"], "new": [7, 1]})
+    >>> corrections(frame, who="ada")[["path", "op", "new", "who"]]
+             path       op new  who
+    0     $.total  replace   7  ada
+    1  $.lines[-]      add   1  ada
+    """
+    return CORRECTIONS.from_rows(_read_corrections(source, who, why))
+
+
+def save_corrections(source: Any, path: str | Path) -> Path:
+    """Write corrections to a CSV file that people can review and `corrections` reads again.
+
+    Parameters
+    ----------
+    source : view, pandas.DataFrame, str or pathlib.Path
+        What `corrections` takes.
+    path : str or pathlib.Path
+        The file; it is replaced if it exists.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        The corrections are not valid.
+    OutputError
+        The file cannot be written; what was there before is unchanged.
+
+    Notes
+    -----
+    In the CSV file ``old`` and ``new`` are JSON: ``"12"`` is a text and ``12`` a number, ``null``
+    is null, and an empty cell states nothing. Other cells that a spreadsheet would take for a
+    formula begin with an apostrophe, which is removed when the file is read.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> frame = pd.DataFrame({"document": ["q2"], "path": ["$.total"], "old": ["7"], "new": ["8"]})
+    >>> file = save_corrections(frame, Path(mkdtemp()) / "review.csv")
+    >>> corrections(file)[["path", "op", "old", "new"]].values.tolist()
+    [['$.total', 'replace', '7', '8']]
+    """
+    target = Path(path)
+    write_texts({target: _csv_text(CORRECTIONS, _read_corrections(source, None, None))})
+    return target
+
+
+# --- rows of any source -----------------------------------------------------------------------
+
+
+def _read_corrections(source: Any, who: str | None, why: str | None) -> list[Correction]:
+    """Read the rows of a source; check each one, and that none is at, above or below another."""
+    found: list[Correction] = []
+    named_at: dict[tuple[str, ...], str] = {}
+    named_below: dict[tuple[str, ...], str] = {}
+    for at, (where, row) in enumerate(_rows(source)):
+        correction = _checked(where, row, {"who": who, "why": why})
+        named = f"{where} ({correction.document!r}, {one_line(correction.path)})"
+        steps = [str(step) for step in correction.steps]
+        if correction.steps[-1:] == (_END,):
+            steps[-1] = f"[-]{at}"  # several items may be added to one array
+        place = (correction.document, *steps)
+        prefixes = [place[:depth] for depth in range(1, len(place) + 1)]
+        conflict = named_below.get(place) or next(filter(None, map(named_at.get, prefixes)), None)
+        if conflict is not None:
+            raise InputError(f"{named} and {conflict}; expected one correction per value")
+        named_at[place] = named
+        named_below |= dict.fromkeys(prefixes, named)
+        found.append(correction)
+    return found
+
+
+def _rows(source: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name and the cells of each row."""
+    edits = getattr(source, "edits", None)
+    source = edits if isinstance(edits, pd.DataFrame) else source
+    if isinstance(source, str | Path):
+        yield from _csv_rows(Path(source), CORRECTIONS)
+        return
+    if not isinstance(source, pd.DataFrame):
+        kind = type(source).__name__
+        raise InputError(f"corrections are {kind}; expected a frame, a view or a CSV file")
+    if "new" not in source and {"consensus", "gold", "kind"} <= set(source.columns):
+        is_other = source["kind"] == "differs_from_gold"  # a suspect: its consensus becomes gold
+        source = source.assign(
+            op=is_other.map({True: "replace", False: "add"}),
+            old=source["gold"].astype(object).where(is_other, pd.NA),
+            new=source["consensus"],
+        )
+    for name in ("document", "path", *(() if "op" in source else ("new",))):
+        if name not in source:  # removals need no value
+            raise InputError(f"corrections: {no_column(name, source)}")
+    used = [name for name in CORRECTIONS.names if name in source]
+    for at, cells in enumerate(zip(*(source[name].tolist() for name in used), strict=True)):
+        yield f"corrections row {at}", dict(zip(used, cells, strict=True))
+
+
+def _checked(where: str, row: Mapping[str, Any], remarks: Mapping[str, Any] = {}) -> Correction:
+    """Check the cells of a row; `remarks` stand for who, when and why that it does not state."""
+    cells = {name: row.get(name, pd.NA) for name in CORRECTIONS.names}
+    for name in ("who", "when", "why"):
+        if is_missing(cells[name]) or cells[name] == "":
+            stated = remarks.get(name)
+            cells[name] = pd.NA if stated is None else stated
+    path = str(cells["path"])
+    steps = list(PATH_STEP.finditer(path))
+    if is_missing(cells["op"]) or cells["op"] == "":
+        cells["op"] = "add" if steps and _is_added(steps[-1]) else "replace"
+    op = cells["op"]
+    for name in ("document", "path", "who", "when", "why"):
+        is_text = isinstance(cells[name], str) and cells[name]
+        if not is_text and (cells[name] is not pd.NA or name in ("document", "path")):
+            raise InputError(f"{where}: {name} is {cells[name]!r}; expected a text")
+    where += f" ({cells['document']!r}, {one_line(path)})"
+    if op not in OPS:
+        raise InputError(f"{where}: op is {op!r}; {nearest(op, OPS)}")
+    if not path.startswith("$") or PATH_STEP.sub("", path) != "$":
+        raise InputError(f"{where}: path is {path!r}; expected an instance path, '$.items[2].name'")
+    if op == "remove" and not steps:
+        raise InputError(f"{where}: the root cannot be removed; replace it")
+    if any(map(_is_added, steps[:-1])) or (op != "add" and any(map(_is_added, steps))):
+        raise InputError(f"{where}: gold has no such item; add it as a whole with op 'add' at [-]")
+    for name in ("old", "new"):
+        cells[name] = _json_value(cells[name], f"{where}: {name}")
+    if op == "remove":
+        cells["new"] = pd.NA
+    elif cells["new"] is pd.NA:
+        hint = "null is None in a column of dtype object"
+        raise InputError(f"{where}: new is missing; expected JSON ({hint}), or op 'remove'")
+    return Correction(**cells)
+
+
+def _json_value(value: Any, what: str) -> Any:
+    """Return a copy of a JSON value; NA if nothing is stated, which None is not."""
+    if value is not None and is_missing(value):
+        return pd.NA
+    copied = private_copy(value, what)
+    try:
+        json.dumps(copied, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise InputError(f"{what} is {type(value).__name__}; expected JSON") from None
+    return copied
+
+
+# --- CSV --------------------------------------------------------------------------------------
+
+#: A cell that begins like this is a formula in a spreadsheet, or had an apostrophe already.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_LONGEST_CELL = 100_000_000
+
+
+def _csv_text(spec: FrameSpec, rows: Iterable[Sequence[Any]]) -> str:
+    """Write rows as CSV; the byte-order mark tells a spreadsheet that it is UTF-8."""
+
+    def cell_text(column: str, cell: Any) -> str:
+        if cell is pd.NA:
+            return ""
+        if column in ("old", "new"):
+            return json.dumps(cell, ensure_ascii=False)
+        return f"'{cell}" if _FORMULA.match(str(cell)) else str(cell)
+
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(spec.names)
+    writer.writerows(map(cell_text, spec.names, row) for row in rows)
+    return "\ufeff" + out.getvalue()
+
+
+def _csv_rows(path: Path, spec: FrameSpec) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the cells of each row of a CSV file."""
+    name = f"corrections file {str(path)!r}"
+    limit = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        with reading(name, path), path.open(encoding="utf-8-sig", newline="") as file:
+            header, *lines = list(csv.reader(file, strict=True)) or [[]]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{name} is not CSV in UTF-8: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
+    for column in ("version", "document", "path", "new"):
+        if column in spec.names and column not in header:
+            raise InputError(f"{name}: no column {column!r}; {nearest(column, header)}")
+    for at, texts in enumerate(lines, 2):
+        where = f"{name} row {at}"
+        if any(texts) and len(texts) != len(header):
+            raise InputError(f"{where} has {len(texts)} cells; expected {len(header)}")
+        row: dict[str, Any] = dict(zip(header, texts, strict=False)) if any(texts) else {}
+        for column, text in row.items():
+            if column in ("old", "new"):
+                row[column] = cell_value(text, f"{where}: {column}") if text else pd.NA
+            elif text.startswith("'") and _FORMULA.match(text):
+                row[column] = text[1:]
+        if row:
+            yield where, row
+
+
+def cell_value(text: str, what: str) -> Any:
+    """Read JSON that a person wrote; NaN and infinities are not JSON."""
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is not JSON")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        hint = "; a text needs quotes" if text[:1] not in '"[{' else ""
+        raise InputError(f"{what} is {one_line(text, 60)!r}; expected JSON{hint}") from None
+
+
+# --- versions ---------------------------------------------------------------------------------
 
 
 def apply(
@@ -82,41 +363,30 @@ def apply(
     corrections : view, pandas.DataFrame, str or pathlib.Path
         What `corrections` takes.
     folder : str or pathlib.Path
-        Where the new version is written: a folder that does not exist, or an empty one, outside of
-        the dataset.
+        A folder that does not exist, or an empty one, outside of the dataset.
     who, why : str, optional
         As in `corrections`.
 
     Returns
     -------
     Dataset
-        The new version. Its folder has schemas, gold files, PDFs, licence and recorded runs of the
-        dataset, and ``corrections/log.csv``, see `history`.
+        The new version: the files of the dataset, and ``corrections/log.csv``, see `history`.
 
     Raises
     ------
     InputError
-        A correction is not valid, does not fit gold (there is nothing at its path, or gold has
-        another value than its ``old``, or its ``new`` already), or there are none. The message
-        names up to five.
+        A correction is not valid or does not fit gold (there is nothing at its path, or gold has
+        another value than its ``old``, or its ``new`` already), or there are none.
     DatasetError
         A document is unknown, or its gold is not JSON.
     OutputError
-        The folder is not empty, lies within the dataset, or cannot be written. An incomplete
-        version is removed.
-
-    Warns
-    -----
-    UserWarning
-        Corrected gold does not fit its schema at a place where it did before.
+        The folder is not empty, lies within the dataset, or cannot be written.
 
     Notes
     -----
-    ``old`` is compared if it is stated. An ``add`` may name a key whose value in gold is empty
-    (null, or an empty text, array or object), which it replaces; objects and arrays above it that
-    are missing or null are made. Gold files that are not corrected are copied byte by byte, so that
-    ``evaluate_runs(..., resume=...)`` evaluates corrected documents only. PDFs are hard links where
-    the file system has them.
+    An ``add`` replaces an empty value, and makes objects and arrays above it that are missing or
+    null. Gold files that are not corrected are copied byte by byte, so ``evaluate_runs(...,
+    resume=...)`` evaluates corrected documents only. PDFs are hard links if possible.
 
     Examples
     --------
@@ -133,100 +403,64 @@ def apply(
         raise OutputError(f"{str(target)!r} is within the dataset; expected a folder outside of it")
     now = datetime.now(UTC).isoformat(timespec="seconds")
     by_document: dict[str, list[Correction]] = defaultdict(list)
-    for row in read_corrections(corrections, who, why):
+    for row in _read_corrections(corrections, who, why):
         by_document[row.document].append(row._replace(when=now) if row.when is pd.NA else row)
     if not by_document:
         raise InputError("there are no corrections to apply")
-    listing: Any = ds.listing.set_index("document")
+    files_of_gold = ds.listing.set_index("document")["gold_path"]
     files: dict[Path, str] = {}
     applied: list[Correction] = []
-    problems: list[str] = []
-    breaks: list[str] = []
     for document, rows in by_document.items():
         gold = ds.gold(document)
         fitting = []
         for row in rows:
             try:
+                _refuse_moved_alternatives(ds, row)
                 fitting.append(_fitted(gold, row))
             except InputError as error:
-                problems.append(f"document {document!r}, {one_line(row.path)}: {error}")
-        if problems:
-            continue
-        corrected = patched(gold, fitting)
-        schema, file = listing.loc[document, ["schema", "gold_path"]]
-        breaks += _new_violations(document, ds.schema(schema), gold, corrected)
-        files[file.relative_to(ds.root)] = _written_like(read_text(file, "gold"), corrected)
+                where = f"document {document!r}, {one_line(row.path)}"
+                raise InputError(f"{where}: {error}") from None
+        corrected = _patched(gold, fitting)
+        file = files_of_gold[document]
+        indent = re.search(r"^[{[]\s*?\n( +|\t+)", read_text(file, "gold"))
+        text = json.dumps(corrected, ensure_ascii=False, indent=indent[1] if indent else 2)
+        files[file.relative_to(ds.root)] = text + "\n"
         applied += [row for _, row in fitting]
-    problems += _moved_alternatives(ds, applied)
-    if problems:
-        raise InputError(_first_of(problems))
     earlier = history(ds)
     version = int(earlier["version"].max()) + 1 if len(earlier) else 1
     log = [*earlier.itertuples(index=False), *((version, *row) for row in applied)]
-    files[LOG] = csv_text(HISTORY, log)
+    files[LOG] = _csv_text(HISTORY, log)
     with new_folder(target) as new:
-        _copy_files(ds, new)
+        shutil.copytree(
+            ds.root,
+            new,
+            ignore=shutil.ignore_patterns(".*"),
+            copy_function=_copy_or_link,
+            dirs_exist_ok=True,
+        )
         make_folder((new / LOG).parent)
         write_texts({new / name: text for name, text in files.items()})
-    if breaks:
-        problem = "corrected gold does not fit its schema, where it did before"
-        warnings.warn(f"{problem}:\n{_first_of(breaks)}", stacklevel=2)
     return load_dataset(target)
 
 
-def _first_of(problems: Sequence[str]) -> str:
-    """Write the first problems in a line each, and the number of the others."""
-    more = len(problems) - _MOST_PROBLEMS
-    return "\n".join([*problems[:_MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
+def _refuse_moved_alternatives(ds: Dataset, row: Correction) -> None:
+    """Refuse a removal after which accepted alternatives would be of other values, or of none."""
+    if row.op != "remove" or ds.accepted.empty:
+        return
+    is_item = isinstance(row.steps[-1], int)  # those behind it move
+    start = row.path.rpartition("[")[0] + "[" if is_item else row.path
+    for path in ds.accepted.loc[ds.accepted["document"] == row.document, "path"]:
+        if path.startswith(start) and (is_item or path[len(start) :][:1] in ("", ".", "[")):
+            problem = f"the dataset's accepted alternatives have {one_line(path)}"
+            raise InputError(f"{problem}, which would point elsewhere; correct them first")
 
 
-def _new_violations(document: str, schema: Any, was: Any, now: Any) -> Iterator[str]:
-    """Describe what the schema forbids in corrected gold and allowed before; not nulls."""
-    validation = Validation(parse_schema(schema).document)
-    known = {(error.json_path, error.message) for error in validation.iter_errors(was)}
-    for error in validation.iter_errors(now):
-        if error.instance is not None and (error.json_path, error.message) not in known:
-            yield f"document {document!r}, {one_line(f'{error.json_path}: {error.message}', 200)}"
-
-
-def _moved_alternatives(ds: Dataset, applied: Sequence[Correction]) -> Iterator[str]:
-    """Name accepted alternatives whose paths would point at other items, or at none."""
-    removed = [row for row in applied if row.op == "remove"]
-    others = ds.accepted[["document", "path"]].to_numpy().tolist() if removed else []
-    for row in removed:
-        # a removed item moves those behind it
-        is_item = isinstance(row.steps[-1], int)
-        start = row.path.rpartition("[")[0] + "[" if is_item else row.path
-        for document, path in others:
-            below = path.startswith(start) and (is_item or path[len(start) :][:1] in ("", ".", "["))
-            if document == row.document and below:
-                yield (
-                    f"document {row.document!r}, {one_line(row.path)}: the dataset's accepted "
-                    f"alternatives have {one_line(path)}, which would point elsewhere; "
-                    "correct them first"
-                )
-
-
-def _written_like(text: str, value: Any) -> str:
-    """Write JSON with the indentation of a text."""
-    indent = re.search(r"^[{[]\s*?\n( +|\t+)", text)
-    return json.dumps(value, ensure_ascii=False, indent=indent[1] if indent else 2) + "\n"
-
-
-def _copy_files(ds: Dataset, new: Path) -> None:
-    """Copy a dataset; PDFs are linked."""
-    files = [*ds.schemas["schema_path"], *ds.listing["gold_path"], *ds.listing["pdf_path"].dropna()]
-    others = (ds.root / name for name in (*LICENCE_FILES, *ACCEPTED_FILES))
-    for path in (*files, *filter(Path.is_file, others)):
-        copied = new / path.relative_to(ds.root)
-        make_folder(copied.parent)
-        if path.suffix.lower() == ".pdf":
-            with suppress(OSError):
-                os.link(path.resolve(), copied)
-        if not copied.exists():
-            shutil.copyfile(path, copied)
-    if (ds.root / RUN_FOLDER).is_dir():
-        shutil.copytree(ds.root / RUN_FOLDER, new / RUN_FOLDER, copy_function=shutil.copyfile)
+def _copy_or_link(source: str, target: str) -> None:
+    if source.lower().endswith(".pdf"):
+        with suppress(OSError):
+            os.link(Path(source).resolve(), target)
+            return
+    shutil.copyfile(source, target)
 
 
 def history(dataset: Dataset | str | Path) -> pd.DataFrame:
@@ -241,8 +475,7 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per correction that `apply` made, oldest first: version, from 1, then the columns of
-        `corrections`. ``old`` is the earlier value of gold, NA if it had none. Empty for a dataset
-        that was not corrected.
+        `corrections`. ``old`` is the earlier value of gold, NA if it had none.
 
     Raises
     ------
@@ -256,11 +489,10 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
     """
     ds = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     rows = []
-    for where, row in csv_rows(ds.root / LOG, HISTORY) if (ds.root / LOG).exists() else ():
-        version = row["version"]
-        if not version.isdecimal() or int(version) < 1:
-            raise InputError(f"{where}: version is {version!r}; expected 1 or more")
-        rows.append((int(version), *checked(where, row)))
+    for where, row in _csv_rows(ds.root / LOG, HISTORY) if (ds.root / LOG).exists() else ():
+        if not row["version"].isdecimal():
+            raise InputError(f"{where}: version is {row['version']!r}; expected 1 or more")
+        rows.append((int(row["version"]), *_checked(where, row)))
     return HISTORY.from_rows(rows)
 
 
@@ -269,33 +501,30 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
 
 def _fitted(gold: Any, row: Correction) -> tuple[Steps, Correction]:
     """Return the steps of a correction as gold has them, and the correction with gold's value."""
-    value, path = gold, "$"
+    is_add = row.op == "add"
     steps: list[str | int] = []
-    texts = [step[0] for step in PATH_STEP.finditer(row.path)]
-    for step, text in zip(row.steps, texts, strict=True):
-        # only an added value, or what is above it, may be absent
-        may_add = row.op == "add" and len(steps) + 1 == len(texts)
-        key, inner = step, MISSING
-        if isinstance(value, dict) and step != END:
-            key = str(step)  # an index may be the text of a key
-            inner = value.get(key, MISSING)
-            if inner is MISSING and row.op != "add":
-                raise InputError(f"{_has(value, path)}, no key {key!r}; {nearest(key, value)}")
+    value, path = gold, "$"
+    for step, match in zip(row.steps, PATH_STEP.finditer(row.path), strict=True):
+        has = f"gold has {_shown(value)} at {one_line(path)}"
+        is_last = match.end() == len(row.path)
+        if isinstance(value, dict) and step != _END:
+            key: str | int = str(step)  # an index may be the text of a key
+            if key not in value and not is_add:
+                raise InputError(f"{has}, no key {key!r}; {nearest(key, value)}")
+            value = value.get(key, MISSING)
         elif isinstance(value, list) and isinstance(step, int):
-            if may_add and step in (END, len(value)):
-                key = END
-            elif may_add:
-                raise InputError(
-                    f"{_has(value, path)}; an item is added behind the last one, at {path}[-]"
-                )
-            elif step >= len(value):
-                raise InputError(f"{_has(value, path)}, no item {step}")
-            else:
-                inner = value[step]
-        elif not (row.op == "add" and _is_absent(value) and (isinstance(step, str) or step == END)):
-            raise InputError(f"{_has(value, path)}, so there is no {path}{text}")
+            is_new = is_add and is_last
+            if not (step in (_END, len(value)) if is_new else 0 <= step < len(value)):
+                hint = f"; an item is added behind the last one, at {path}[-]" if is_new else ""
+                raise InputError(f"{has}, no item {step}{hint}")
+            key = _END if is_new else step
+            value = MISSING if is_new else value[step]
+        elif is_add and _is_absent(value) and (isinstance(step, str) or step == _END):
+            key, value = step, MISSING  # what is above an added value is made
+        else:
+            raise InputError(f"{has}, so there is no {path}{match[0]}")
         steps.append(key)
-        value, path = inner, path + text
+        path += match[0]
     return tuple(steps), _with_old(row, value)
 
 
@@ -306,10 +535,7 @@ def _with_old(row: Correction, old: Any) -> Correction:
         raise InputError(f"gold has {_shown(old)} there already; op 'replace' changes it")
     is_stated = row.old is not pd.NA and not (row.op == "add" and row.old is None)
     if is_stated and (old is MISSING or equality_key(row.old) != equality_key(old)):
-        raise InputError(
-            f"the correction is of {_shown(row.old)}, and gold has {_shown(old)}: it was made "
-            "for another version of gold"
-        )
+        raise InputError(f"the correction is of {_shown(row.old)}, and gold has {_shown(old)}")
     if old is MISSING:
         return row._replace(old=pd.NA)
     if row.op != "remove" and equality_key(row.new) == equality_key(old):
@@ -321,18 +547,13 @@ def _is_absent(value: Any) -> bool:
     return value is None or value is MISSING
 
 
-def _has(value: Any, path: str) -> str:
-    text = _shown(value)
-    if isinstance(value, dict | list):
-        text = plural(len(value), "key" if isinstance(value, dict) else "item")
-    return f"gold has {text} at {one_line(path)}"
-
-
 def _shown(value: Any) -> str:
+    if isinstance(value, dict | list) and value:
+        return plural(len(value), "key" if isinstance(value, dict) else "item")
     return "nothing" if value is MISSING else one_line(canonical(value), 80)
 
 
-def patched(gold: Any, rows: Sequence[tuple[Steps, Correction]]) -> Any:
+def _patched(gold: Any, rows: Sequence[tuple[Steps, Correction]]) -> Any:
     """Return a copy of gold with corrections that fit it.
 
     Removals come last, and later items first, so that none moves the place of another. An object or
@@ -349,12 +570,12 @@ def patched(gold: Any, rows: Sequence[tuple[Steps, Correction]]) -> Any:
         target: Any = root
         for step, following in pairwise(("$", *steps)):
             if _is_absent(target.get(step) if isinstance(target, dict) else target[step]):
-                target[step] = [] if following == END else {}
+                target[step] = [] if following == _END else {}
             target = target[step]
         last = steps[-1] if steps else "$"
         if row.op == "remove":
             del target[last]
-        elif last == END:
+        elif last == _END:
             target.append(row.new)
         else:
             target[last] = row.new
@@ -382,19 +603,14 @@ def effect(
         of them only are left out.
     measures : str or sequence of str, optional
         Columns of ``summary``.
-    confidence : float, optional
-        Confidence level of the intervals, between 0 and 1.
-    resamples : int, optional
-        Number of bootstrap resamples, 100 and up.
-    seed : int, optional
-        The same seed gives the same intervals.
+    confidence, resamples, seed : optional
+        As in `compare_runs`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per run and measure: documents, changed, before, after, difference and its
-        interval, which is that of `compare_runs`: paired, over documents. It covers documents that
-        were not corrected, with a difference of 0. There is no test: gold was changed on purpose.
+        One row per run and measure: documents, changed, before, after, difference and its paired
+        interval over all documents. There is no test: gold was changed on purpose.
 
     Raises
     ------
@@ -414,11 +630,10 @@ def effect(
     for name, frame in frames.items():
         if "run" not in frame.columns:
             raise InputError(f"{name}: summary has no column 'run'; pass the results of a batch")
-    both = frames["before"]["run"].isin(frames["after"]["run"])
-    runs = frames["before"]["run"][both].unique()
-    if not len(runs):
-        names = (", ".join(map(repr, frame["run"].unique()[:3])) for frame in frames.values())
-        raise InputError("no run is in both: before has {}, after has {}".format(*names))
+    runs_before, runs_after = (frame["run"].unique().tolist() for frame in frames.values())
+    runs = [run for run in runs_before if run in runs_after]
+    if not runs:
+        raise InputError(f"no run is in both: {runs_before[:3]} before, {runs_after[:3]} after")
     parts = []
     for run in runs:
         compared = compare_runs(

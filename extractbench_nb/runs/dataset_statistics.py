@@ -24,7 +24,7 @@ from extractbench_nb.support.token_counts import count_tokens
 
 
 def shipped_table(place: str, **options: Any) -> pd.DataFrame:
-    """Read a table of the package, such as ``gold/data/audit_findings.csv``, as pandas does."""
+    """Read a table of the package, such as ``benchmark/data/gold.csv``, as pandas does."""
     with files("extractbench_nb").joinpath(place).open(encoding="utf-8") as file:
         frame: pd.DataFrame = pd.read_csv(file, **options)
     return frame

@@ -42,13 +42,14 @@ def run_agreement(runs: Any, *, dataset: Documents | None = None, **options: Any
 
     Parameters
     ----------
-    runs : pandas.DataFrame or Dataset
-        Columns run, document, predicted and schema, as `evaluate_runs` takes them; or a dataset
-        that has runs. Gold is not used.
+    runs : pandas.DataFrame, folder or Dataset
+        As `evaluate_runs` takes them: columns run, document, predicted and schema; a folder
+        ``run/document.json`` with ``schema=``; or a dataset that has runs. Gold is not used.
     dataset : Dataset, optional
         Where schemas come from if they are not a column.
     **options : object
-        Of `evaluate_runs`: judge, profile, n_jobs, ... A judge is asked about every pair of runs.
+        Of `evaluate_runs`: schema, judge, profile, n_jobs, ... A judge is asked about every pair of
+        runs.
 
     Returns
     -------
@@ -86,13 +87,13 @@ def votes_between_runs(runs: Any, dataset: Documents | None = None, **options: A
         other (run), others (their number), readable (the other output is JSON) and lacking (it has
         no value there).
     """
-    from extractbench_nb.runs import evaluate_runs
+    from extractbench_nb.runs import evaluate_runs, frame_of_runs
 
     if isinstance(getattr(runs, "runs", None), pd.DataFrame):
         runs, dataset = runs.runs, runs if dataset is None else dataset
-    runs = as_pandas(runs)
+    runs = frame_of_runs(runs)
     refuse_missing(runs, ("run", "document", "predicted"), "runs")
-    if dataset is None:
+    if dataset is None and "schema" not in options:
         refuse_missing(runs, ("schema",), "runs")
     pairs = []
     outputs: dict[tuple[str, str], tuple[bool, int]] = {}
@@ -115,8 +116,8 @@ def votes_between_runs(runs: Any, dataset: Documents | None = None, **options: A
             ]
     if not pairs:
         raise InputError(
-            "runs: no document has outputs of two runs, of which one is JSON; the agreement "
-            "between runs needs two or more"
+            "runs: no document has outputs of two runs, of which one is JSON (a str is JSON text; "
+            "for a file pass pathlib.Path); the agreement between runs needs two or more"
         )
     options = {"progress": False} | options
     evs = evaluate_runs(pd.DataFrame(pairs), dataset=dataset, **options)

@@ -81,10 +81,10 @@ OTHER = [{**ACCEPTED[0], "value": "un"}, *ACCEPTED[1:]]
 @pytest.mark.parametrize(
     "baseline, candidate, message",
     [
-        (ACCEPTED, None, "accepted alternatives for document 'd', the candidate with none"),
-        (None, ACCEPTED, "no accepted alternatives for document 'd', the candidate with some"),
-        (ACCEPTED, OTHER, "accepted alternatives for document 'd', the candidate with other ones"),
-        (ACCEPTED[:2], ACCEPTED, "no accepted alternatives for document 'e'"),
+        (ACCEPTED, None, "other accepted alternatives for document 'd'"),
+        (None, ACCEPTED, "other accepted alternatives for document 'd'"),
+        (ACCEPTED, OTHER, "other accepted alternatives for document 'd'"),
+        (ACCEPTED[:2], ACCEPTED, "other accepted alternatives for document 'e'"),
         (ACCEPTED, [{**row, "note": "another"} for row in reversed(ACCEPTED)], None),
     ],
 )

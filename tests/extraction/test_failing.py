@@ -81,7 +81,6 @@ def test_each_group_has_its_column(by: Any, columns: list[Any], cells: list[list
             "by is 'failure', which does not name groups; name another",
         ),
         (lambda t: t, ["run", ["x"]], r"by is \['x'\]; expected one of domain, mode, run"),
-        (lambda t: t.rename(columns={"run": 0}), "0", "by is '0'; did you mean 0.$"),
         (lambda _: None, "run", "attempts is NoneType; expected a DataFrame"),
         (lambda t: t, [], "by is empty; name a column"),
         (lambda t: t, None, "by is None; name a column"),

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.gold.annotators import agreement
-from extractbench_nb.gold.correction_rows import corrections
-from extractbench_nb.gold.versions import apply
+from extractbench_nb.gold.versions import apply, corrections
 
 FIELD = {"type": "object", "properties": {"x": {"type": "string"}}}
 TEXTS = {"type": "array", "items": {"type": "string"}}

@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 
 from extractbench_nb.core.schema.parse import parse_schema
-from extractbench_nb.core.text.dates import Date
-from extractbench_nb.gold.checks import find_empty_required, find_undeclared, find_violations
-from extractbench_nb.gold.entries import (
+from extractbench_nb.gold.checks import (
     Subject,
+    find_broken_words,
+    find_date_faults,
     find_duplicates,
+    find_empty_required,
     find_placeholders,
-    find_split_items,
-    find_wording_faults,
-    walk,
+    find_undeclared,
+    find_violations,
 )
-from extractbench_nb.gold.lookup import find_date_faults
 from extractbench_nb.pdf.page_text import PdfText
 
 TEXT = {"type": "string"}
@@ -35,37 +34,7 @@ def listed(items: dict[str, Any]) -> dict[str, Any]:
 def subject(schema: dict[str, Any], gold: Any, *pages: str) -> Subject:
     parsed = parse_schema(schema)
     pdf = PdfText(pages) if pages else None
-    return Subject(parsed, gold, tuple(walk(parsed, gold)), pdf)
-
-
-def test_the_walk_gives_paths_fields_and_nodes() -> None:
-    schema = schema_of(
-        a={"type": "array", "items": schema_of(b=TEXT)},
-        m={"type": "object", "additionalProperties": NUMBER},
-        u={"anyOf": [{"type": "array", "items": TEXT}, {"type": "null"}]},
-        t={"type": "array", "prefixItems": [TEXT], "items": NUMBER},
-    )
-    gold = {"a": [{"b": "x", "c d": [1]}], "m": {"k.k": 1}, "u": ["y"], "t": ["z", 2], "n": None}
-    found = [
-        (p.path, p.field, p.node.label if p.node else None)
-        for p in walk(parse_schema(schema), gold)
-    ]
-    assert found == [
-        ("$", "", "object"),
-        ("$.a", "a", "array"),
-        ("$.a[0]", "a[]", "object"),
-        ("$.a[0].b", "a[].b", "string"),
-        ("$.a[0]['c d']", "a[]['c d']", None),
-        ("$.a[0]['c d'][0]", "a[]['c d'][]", None),
-        ("$.m", "m", "object"),
-        ("$.m['k.k']", "m.*", "number"),
-        ("$.u", "u", "array | null"),
-        ("$.u[0]", "u[]", "string"),
-        ("$.t", "t", "array"),
-        ("$.t[0]", "t[]", "string"),
-        ("$.t[1]", "t[]", "number"),
-        ("$.n", "n", None),
-    ]
+    return Subject(parsed, gold, pdf)
 
 
 # --- against the schema --------------------------------------------------------------------
@@ -207,23 +176,6 @@ def test_duplicates(items: list[Any], expected: list[Any]) -> None:
     assert [(f.kind, f.path) for f in found] == [(kind, f"$.a[{i}]") for kind, i in expected]
 
 
-@pytest.mark.parametrize(
-    "items, expected",
-    [
-        (["Alpha Bank, New York Branch", "Beta Bank, New York", "Branch"], [2]),
-        (["Beta Bank, New York", "Branch", "Alpha Bank, New York Branch"], [1]),
-        (["Alpha Bank, New York Branch", "Beta Bank", "Branch"], []),
-        (["Beta Bank, New York", "Branch"], []),
-        (["York Branch", "York", "Branch"], []),
-        (["A York Branch", 3, "Branch"], []),
-    ],
-)
-def test_split_items(items: list[Any], expected: list[int]) -> None:
-    found = list(find_split_items(subject(schema_of(a={}), {"a": items})))
-    assert [f.path for f in found] == [f"$.a[{i}]" for i in expected]
-    assert all(f.suggestion == "Beta Bank, New York Branch" for f in found)
-
-
 # --- dates ---------------------------------------------------------------------------------
 
 
@@ -245,31 +197,9 @@ def test_malformed_dates(text: str) -> None:
 
 
 def test_numbers_with_dashes_are_dates_only_where_dates_belong() -> None:
-    assert not list(find_date_faults(subject(schema_of(part=TEXT), {"part": "2025-13-01"})))
-    by_format = schema_of(part=TEXT | {"format": "date"})
-    assert [f.kind for f in find_date_faults(subject(by_format, {"part": "2025-13-01"}))] == [
-        "malformed_date"
-    ]
-
-
-@pytest.mark.parametrize(
-    "text, meant",
-    [
-        ("2019-02-28T23:00:00.000Z", "2019-03-01"),
-        ("2020-02-28T22:00:00Z", "2020-02-29"),
-        ("2019-12-31T18:30:00+00:00", "2020-01-01"),
-        ("Fri Jun 30 2017 23:00:00 GMT+0100 (British Summer Time)", "2017-07-01"),
-        ("2019-02-28T23:15:00Z", None),
-        ("2019-02-28T23:00:01Z", None),
-        ("2019-03-01T00:00:00Z", None),
-        ("2019-02-31T23:00:00Z", None),
-        ("9999-12-31T23:00:00Z", None),
-        ("2019-02-28", None),
-    ],
-)
-def test_unshifted(text: str, meant: str | None) -> None:
-    found = Date.unshifted(text)
-    assert (found.date().isoformat() if found else None) == meant
+    for keywords, expected in (({}, []), ({"format": "date"}, ["malformed_date"])):
+        found = find_date_faults(subject(schema_of(part=TEXT | keywords), {"part": "2025-13-01"}))
+        assert [f.kind for f in found] == expected
 
 
 ANY_FORM = "in YYYY-MM-DD format or YYYY-MM or YYYY"
@@ -291,81 +221,41 @@ def test_dates_unlike_what_the_schema_asks(description: str, text: str, expected
     assert [(f.kind, f.suggestion) for f in found] == [("odd_date_style", x) for x in expected]
 
 
-@pytest.mark.parametrize(
-    "dates, odd",
-    [
-        (["2020-01-01", "2021-01-01", "May 2022"], ["May 2022"]),
-        (["May 2020", "June 2021", "2022-01", "July 2023"], ["2022-01"]),
-        (["2020-01-01", "2021-01-01", "2022"], []),
-        (["2020-01-01", "May 2022"], []),
-        (["2020-01-01", "2021-01-01", "May 2022", "June 2023"], []),
-        (["2020-01-01", "2021-01", "2022-01-01"], []),
-    ],
-)
-def test_dates_unlike_their_siblings(dates: list[str], odd: list[str]) -> None:
-    schema = listed(schema_of(day=TEXT, until=TEXT))
-    halves = [{("day" if i % 2 else "until"): date} for i, date in enumerate(dates)]
-    found = list(find_date_faults(subject(schema, {"a": halves})))
-    assert [(f.kind, f.value) for f in found] == [("odd_date_style", text) for text in odd]
+# --- words ---------------------------------------------------------------------------------
+
+PAGE = "the Trust; information retrieval. set forth, set up, forth."
 
 
-# --- wording -------------------------------------------------------------------------------
-
-PAGE = (
-    "the Trust Company and the Trust; a Company; information retrieval. set forth, set up, forth."
-)
-
-
-def wording(text: str, *pages: str) -> list[tuple[str, str | None]]:
-    found = find_wording_faults(subject(schema_of(a=TEXT), {"a": text}, *pages))
-    return [(f.kind, f.suggestion) for f in found]
+def broken(text: str, *pages: str) -> list[str | None]:
+    return [
+        f.suggestion for f in find_broken_words(subject(schema_of(a=TEXT), {"a": text}, *pages))
+    ]
 
 
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("The TrustCompany", [("glued_words", "Trust Company")]),
-        ("as setforth here", [("glued_words", "set forth")]),
-        ("informa tion retrieval", [("broken_word", "information")]),
-        ("infor- mation retrieval", [("broken_word", "information retrieval")]),
-        ("Trust infor-\r\n mation", [("broken_word", "Trust information")]),
-        ("now, then,later on", [("glued_words", "then, later")]),
-        ("Northern Trust,", [("trailing_punctuation", "Northern Trust")]),
-        ("Northern Trust, N.A.,", [("trailing_punctuation", "Northern Trust, N.A.")]),
-        ("Northern Trust and", [("trailing_punctuation", "Northern Trust")]),
-        (", Northern Trust", [("trailing_punctuation", "Northern Trust")]),
-        ("• Northern Trust", [("trailing_punctuation", "Northern Trust")]),
-        (" Northern Trust", [("stray_whitespace", "Northern Trust")]),
-        ("Northern  Trust", [("stray_whitespace", "Northern Trust")]),
-        ("will be\r\nused by the", [("line_break", "will be used by the")]),
-        ("Smith,\nJones", [("line_break", "Smith, Jones")]),
+        ("informa tion retrieval", ["information"]),
+        ("infor- mation retrieval", ["information retrieval"]),
+        ("Trust infor-\r\n mation", ["Trust information"]),
+        *(
+            (text, [])
+            for text in (
+                "pre- and post-war", "short- or long-term", "state-of-the-art", "- one\n- two",
+                "one.\nTwo", "set forth", "C++", "2-", "informational", "1:12.15", "R&D", "",
+            )
+        ),
     ],
 )  # fmt: skip
-def test_wording(text: str, expected: list[tuple[str, str]]) -> None:
-    assert wording(text, PAGE) == expected
+def test_broken_words(text: str, expected: list[str]) -> None:
+    assert broken(text, PAGE) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Acme Corp.", "Acme Inc", "N.A.", "Smith, J.", "What now?", "Go!", "C++", "A+", "2-", "4-",
-        "pre- and post-war", "short- or long-term", "state-of-the-art", "- one\n- two", "one.\nTwo",
-        "Skills:\nPython", "1,204", "https://a.org/x,y", "a,b@c.org", "FlashAttention", "McDonald",
-        "company-wide trust", "informational", "(see below)", "[1]", ".NET", "Inc., Ltd.",
-        "Alpha\nBeta", "one\n\n(a) two", "1:12.15", "AT&T", "R&D", "", "   x"[3:],
-    ],
-)  # fmt: skip
-def test_wording_that_is_right(text: str) -> None:
-    assert wording(text, PAGE) == []
-    assert wording(text) == []
-
-
-def test_words_are_glued_or_torn_only_beside_a_pdf() -> None:
-    assert wording("The TrustCompany has informa tion") == []
+def test_words_are_torn_only_beside_a_pdf() -> None:
+    assert broken("has informa tion") == []
 
 
 def test_a_compound_keeps_its_hyphen() -> None:
     gold = {"a": "a large- scale study", "b": "large and large", "c": "the scale, a scale"}
-    schema = schema_of(a=TEXT, b=TEXT, c=TEXT)
-    (found,) = find_wording_faults(subject(schema, gold))
+    (found,) = find_broken_words(subject(schema_of(a=TEXT, b=TEXT, c=TEXT), gold))
     assert found.suggestion == "a large-scale study"

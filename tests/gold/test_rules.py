@@ -1,7 +1,6 @@
 """`gold.check_rules`: rules over gold files, and over outputs without gold."""
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -124,7 +123,7 @@ def test_an_unreadable_gold_file_has_a_message(tmp_path: Path):
         ((OUTPUTS,), "no rule is registered"),
         ((OUTPUTS, None, "positve"), r"unknown rule 'positve'; there are none"),
         ((OUTPUTS, None, [3]), "rules has 3; expected names of rules or functions"),
-        ((OUTPUTS, None, 3), "rules is 3; expected names of rules or functions"),
+        ((OUTPUTS, None, 3), "rules has 3; expected names of rules or functions"),
         ((OUTPUTS.drop(columns="document"), None, positive), "source has no column 'document'"),
         ((OUTPUTS.drop(columns="predicted"), None, positive), "source has no column 'predicted'"),
         ((OUTPUTS.head(0), None, positive), "empty DataFrame"),
@@ -136,25 +135,3 @@ def test_an_unreadable_gold_file_has_a_message(tmp_path: Path):
 def test_bad_arguments(arguments: Any, message: str):
     with pytest.raises(InputError, match=message):
         check_rules(*arguments)
-
-
-# --- the real gold files -------------------------------------------------------------------------
-
-
-def current_has_no_end(doc: Any) -> Any:
-    posts = enumerate(doc["workExperience"] or [])
-    path = "$.workExperience[{}].endDate"
-    return [path.format(i) for i, p in posts if p.get("isCurrent") and p.get("endDate")]
-
-
-@pytest.mark.skipif(
-    "EXTRACTBENCH_DATASET" not in os.environ, reason="EXTRACTBENCH_DATASET is unset"
-)
-def test_a_rule_of_the_page_on_the_real_gold_files():
-    xb.rule(applies_to="resume")(current_has_no_end)
-    found = check_rules(xb.load_dataset(Path(os.environ["EXTRACTBENCH_DATASET"])))
-    assert Counter(found["outcome"]) == {"holds": 6, "broken": 1}
-    broken = found[found["outcome"] == "broken"]
-    assert rows(broken, "document", "paths") == [
-        ["Resume-Academic01", ("$.workExperience[17].endDate",)]
-    ]

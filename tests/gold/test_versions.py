@@ -10,13 +10,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.errors import DatasetError, InputError, OutputError
-from extractbench_nb.gold.correction_rows import corrections, read_corrections
-from extractbench_nb.gold.versions import apply, effect, history, patched
+from extractbench_nb.gold.versions import apply, corrections, effect, history
 from extractbench_nb.runs.dataset import Dataset
 from tests.gold.test_corrections import frame, one
 
@@ -102,7 +101,6 @@ APPLIED: dict[str, tuple[list[tuple[Any, ...]], Callable[[Any], Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore:corrected gold does not fit its schema")
 @pytest.mark.parametrize("name", APPLIED)
 def test_gold_is_corrected_and_the_log_says_how(name: str, ds: Dataset, tmp_path: Path) -> None:
     changes, change = APPLIED[name]
@@ -164,18 +162,6 @@ def test_versions_keep_the_log_of_earlier_ones(ds: Dataset, tmp_path: Path) -> N
         apply(second, stale, tmp_path / "v4")
 
 
-def test_a_value_that_breaks_the_schema_is_named(ds: Dataset, tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="corrected gold does not fit") as caught:
-        new = apply(ds, rows(("$.total", "6"), ("$.lines[0]", None)), tmp_path / "v1")
-    (warning,) = caught
-    assert str(warning.message).splitlines()[1:] == [
-        "document 'a', $.total: '6' is not of type 'number'"
-    ]
-    assert warning.filename == __file__
-    # what was wrong before is not named again
-    assert apply(new, rows(("$.lines[0]", "y")), tmp_path / "v2").gold("a")["total"] == "6"
-
-
 NOT_FITTING = {
     "no key": ([("$.totl", 1)], r"gold has 5 keys at \$, no key 'totl'; did you mean 'total'\?"),
     "no item": ([("$.lines[3]", 1)], r"gold has 3 items at \$\.lines, no item 3"),
@@ -194,7 +180,6 @@ NOT_FITTING = {
     "nothing there": ([("$.new", 1, {"op": "add", "old": 3})], "of 3, and gold has nothing"),
     "remove nothing": ([("$.new", REMOVE)], "no key 'new'"),
     "the same value": ([("$.total", 5.0)], "gold has 5 already; leave this correction out"),
-    "several": ([(f"$.x{n}", 1) for n in range(9)], "(?s)x0.*x4.*and 4 more"),
     "one of two": ([("$.total", 1), ("$.x", 1)], r"document 'a', \$\.x"),
 }  # fmt: skip
 
@@ -258,6 +243,7 @@ def test_an_empty_folder_is_filled_a_damaged_log_refused(ds: Dataset, tmp_path: 
     assert not (tmp_path / "v2").exists()
 
 
+@settings(max_examples=15)
 @given(st.data())
 def test_removals_and_additions_in_any_order_give_the_same_array(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -269,12 +255,18 @@ def test_removals_and_additions_in_any_order_give_the_same_array(
     for at, fate in enumerate(fates):
         changes += [{"path": f"$[{at}]", "op": "remove"}] if fate == "r" else []
         changes += [{"path": f"$[{at}][1]", "new": "set"}] if fate == "s" else []
+    if not changes:
+        return
+    folder = tmp_path_factory.mktemp("array")
+    inside = folder / "first" / "dom" / "inv" / "pdf+gold"
+    inside.mkdir(parents=True)
+    (inside.parent / "inv-schema.json").write_text('{"type": "array"}')
+    (inside / "a.gold.json").write_text(json.dumps(items))
     ordered = data.draw(st.permutations([{"document": "a"} | change for change in changes]))
-    found = read_corrections(frame(*ordered), None, None) if ordered else []
     expected: list[Any] = [
         [n, "set" if fates[n] == "s" else n] for n, _ in items if fates[n] != "r"
     ]
-    corrected = patched(items, [(row.steps, row) for row in found])
+    corrected = apply(folder / "first", frame(*ordered), folder / "v1").gold("a")
     assert corrected == expected + ["new"] * added
 
 
@@ -315,7 +307,7 @@ def test_effect_refuses_what_cannot_be_compared(ds: Dataset) -> None:
     scores = pd.DataFrame({"run": "x", "document": [*"ab"], "pass_rate": [0.5, 1]})
     for before, after, message in (
         (scores.drop(columns="run"), scores, "before: summary has no column 'run'"),
-        (scores, scores.assign(run="y"), "no run is in both: before has 'x', after has 'y'"),
+        (scores, scores.assign(run="y"), "no run is in both: \\['x'\\] before"),
         (scores, scores.assign(document=[*"cd"]), "none of them in common"),
     ):
         with pytest.raises(InputError, match=message):
@@ -327,9 +319,6 @@ def test_corrections_of_a_frame_that_was_filtered(ds: Dataset, tmp_path: Path) -
     both = corrections(rows(("$.total", 6), ("$.lines[0]", "x")))
     new = apply(ds, both[both["path"] != "$.total"], tmp_path / "v")
     assert new.gold("a")["total"] == 5
-
-
-# --- the published dataset ---------------------------------------------------------------------
 
 
 # --- accepted alternatives -----------------------------------------------------------------------

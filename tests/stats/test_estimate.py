@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from random import Random
@@ -213,6 +214,15 @@ def test_an_agreed_value_that_is_not_in_the_pdf_is_doubted() -> None:
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         xb.stats.estimate(outputs_of(dict.fromkeys(VENDORS[:3], 0.0), documents=1), **options)
+
+
+def test_a_folder_is_read_like_a_frame(tmp_path: Path) -> None:
+    runs = outputs_of(dict.fromkeys(VENDORS[:3], 0.2), documents=2)
+    for run, document, predicted in runs[["run", "document", "predicted"]].itertuples(index=False):
+        (tmp_path / run).mkdir(exist_ok=True)
+        (tmp_path / run / f"{document}.json").write_text(json.dumps(predicted), encoding="utf-8")
+    read, given = xb.stats.estimate(tmp_path, schema=SCHEMA), xb.stats.estimate(runs)
+    pd.testing.assert_frame_equal(rates_by_run(read).sort_index(), rates_by_run(given).sort_index())
 
 
 def test_six_systems_on_real_documents() -> None:

@@ -23,30 +23,16 @@ GOLD = {"works": [{"id": "a", "year": 1}, {"id": "b", "year": 2}]}
 PREDICTED = {"works": [{"id": "b", "year": 0}, {"id": "a", "year": 0}]}
 
 
-class Silent:
-    """A judge that has no answer to anything."""
-
-    name = "silent"
-
-    def check(self, params=None):
-        pass
-
-    def settings_for(self, params=None):
-        return xb.judges.LLMJudge("openai/nobody").settings_for({})
-
-    async def ask(self, question):
-        raise xb.judges.JudgeError("said nothing", reason="empty")
-
-    compare = ask
-
-    async def answer(self, messages, read, schema, *, params=None):
-        raise xb.judges.JudgeError("said nothing", reason="empty")
+def unanswered() -> xb.judges.LLMAligner:
+    """An aligner whose model cannot be reached."""
+    model = xb.LLM("openai/nobody", api_base="http://127.0.0.1:9/v1", max_attempts=1)
+    return xb.judges.LLMAligner(model)
 
 
 @pytest.fixture
 def view() -> Iterator[MatchesView]:
     view = MatchesView(
-        xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.judges.LLMAligner(Silent())), "works"
+        xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=unanswered()), "works"
     )
     yield view
     view.close()
@@ -63,8 +49,8 @@ def test_its_counts_are_absent(view: MatchesView) -> None:
 
 
 def test_other_views_take_it() -> None:
-    ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.judges.LLMAligner(Silent()))
-    assert "said nothing" in repr(ev)
+    ev = xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=unanswered())
+    assert "no alignment" in repr(ev)
     assert "none judged" in repr(ev)
     assert "none judged" in ev._repr_html_()
     assert "matched completely" not in ev._repr_html_()
@@ -75,7 +61,7 @@ def test_other_views_take_it() -> None:
 
 
 def test_a_report_takes_it(tmp_path) -> None:
-    xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=xb.judges.LLMAligner(Silent())).save(tmp_path)
+    xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=unanswered()).save(tmp_path)
     assert "Items: not aligned" in (tmp_path / "summary.txt").read_text()
     assert "not aligned" in (tmp_path / "report.html").read_text()
     (found,) = json.loads((tmp_path / "report.json").read_text())["arrays"]

@@ -199,12 +199,11 @@ def test_hostile_texts_stay_text(name: str) -> None:
     assert "\\u202e" not in view._p1 + view._p2
 
 
-@pytest.mark.parametrize("kind", ["Table", "Canonical", "TableResult"])
+@pytest.mark.parametrize("kind", ["Table", "Canonical"])
 def test_what_shows_itself_is_told_apart_from_schemas(kind: str) -> None:
     made = {
         "Table": xb.tables.read_table("a,b\n1,2"),
         "Canonical": xb.tables.canonicalize("a,b\n1,2"),
-        "TableResult": xb.tables.evaluate_tables([("a,b\n1,2", "a,b\n1,2")]),
     }
     with pytest.raises(xb.SchemaError, match=f"found a {kind}"):
         xb.show(made[kind])
