@@ -1,4 +1,4 @@
-"""Judge reports of extract-bench 0.1.0 as frames, for notebooks 02 and 09.
+"""Judge reports of extract-bench 0.1.0 as frames, for notebook 09.
 
 A folder of recorded runs holds ``{run}/{document}.pred.json``, and beside each judged output
 ``{document}.judge-report.json``. The two CSV files here come from 22 reports of March 2026 about
@@ -15,9 +15,11 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 from rapidfuzz.distance import Indel
 
 import extractbench_nb as xb
@@ -25,7 +27,6 @@ import extractbench_nb as xb
 HERE = Path(__file__).parent
 PREDICTED, REPORT = ".pred.json", ".judge-report.json"
 PLACE = ["document", "path", "field", "metric"]
-RATES = ["as_reported", "without_added", "inflation", "judged_only", "offline"]
 _TYPES = {"offline_passed": "boolean", "gold_items": "Int64", "predicted_items": "Int64"}
 _STUDY_RUN = re.compile(r"setup(\d+)_openrouter_[a-z]+_(.+)_\d{8}_\d{6}")
 _MODELS = {
@@ -135,11 +136,30 @@ def reports(frame: pd.DataFrame) -> pd.DataFrame:
         counts = {"rows": len(group), "passed": passed.sum(), "failed_calls": failed.sum()}
         counts |= {"added": added.sum(), "added_passed": passed[added].sum()}
         rates = {"as_reported": passed.mean(), "without_added": passed[~added].mean()}
-        rates["inflation"] = rates["as_reported"] - rates["without_added"]
         rates["judged_only"] = passed[~added & ~failed].mean()
         rates["offline"] = group["offline_passed"][~added].fillna(value=False).mean()
         rows.append({"run": run, "document": document} | counts | rates)
     return pd.DataFrame(rows)
+
+
+def draw_citations(frame: pd.DataFrame, *, ax: Axes) -> None:
+    """Draw how much of the possible recall the judge gave each list of citations.
+
+    One mark per report whose list the judge decided, with a colour and a shape per run; in the grey
+    band it accepted all citations or nearly all.
+    """
+    judged = frame[frame["field"].eq("citations") & frame["decided_by"].eq("judge")]
+    documents = sorted(judged["document"].unique(), reverse=True)
+    for number, (run, rows) in enumerate(judged.groupby("run")):
+        shift = (1.5 - number) * 0.16
+        heights = [documents.index(document) + shift for document in rows["document"]]
+        shares = rows["share_of_possible"].astype(float).tolist()
+        ax.plot(shares, heights, "osD^"[number % 4], markersize=7, alpha=0.9, label=run)
+    ax.axvspan(0.9, 1, color="0.9", zorder=0)
+    ax.set_yticks(range(len(documents)), [fill(name, 32) for name in documents])
+    ax.set_xlabel("share of the possible recall; above 1 the judge counted items that do not exist")
+    ax.set_title("Is a citation as a string the same as an object? One mark per report")
+    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(0.1, 0.5))
 
 
 def run_names(runs: pd.Series) -> dict[str, str]:

@@ -6,11 +6,18 @@ It stands in for a provider: `xb.extract` calls it like any other model. Noteboo
 from __future__ import annotations
 
 import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from extractbench_nb.runs.folders import Run
+import extractbench_nb as xb
+
+_RUNS = "kestrel-4b", "kestrel-4b structured"
 
 
 class RecordedModel:
@@ -19,7 +26,7 @@ class RecordedModel:
     `requests` counts the requests. An error of a recorded call is returned as an HTTP error.
     """
 
-    def __init__(self, *runs: Run) -> None:
+    def __init__(self, *runs: xb.runs.Run) -> None:
         self.requests = 0
         self._runs = {run.description["mode"]: run for run in runs}
         recorded = self
@@ -63,3 +70,25 @@ class RecordedModel:
         """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
+
+
+@contextmanager
+def model(dataset: xb.runs.Dataset) -> Iterator[xb.LLM]:
+    """Yield the model that EXTRACTBENCH_MODEL names, else a server with the sample's `kestrel-4b`.
+
+    The server is closed at the end of the ``with`` block.
+    """
+    name = os.environ.get("EXTRACTBENCH_MODEL")
+    if name:
+        yield xb.LLM(name, api_base=os.environ.get("EXTRACTBENCH_API_BASE"))
+        return
+    server = RecordedModel(*(xb.runs.Run.open(dataset.root / "failures" / run) for run in _RUNS))
+    try:
+        yield xb.LLM("openai/kestrel-4b", api_base=server.url)
+    finally:
+        server.close()
+
+
+def run_folder() -> Path:
+    """Return the folder that EXTRACTBENCH_RUN_FOLDER names, else a new temporary one."""
+    return Path(os.environ.get("EXTRACTBENCH_RUN_FOLDER") or tempfile.mkdtemp())

@@ -1,4 +1,4 @@
-"""Make the figures about judges anew that notebooks 02 and 09 read.
+"""Make the figures about judges anew that notebook 09 reads.
 
     EXTRACTBENCH_RUNS=path/to/runs EXTRACTBENCH_DATASET=path/to/dataset \\
         python scripts/make_reliability.py

@@ -2,7 +2,7 @@
 
     python -m scripts.picture_views
 
-writes `docs/_static/view.png`, `view-dark.png` and the thumbnails of notebooks without a figure.
+writes `docs/_static/view.png` and `view-dark.png`.
 Needs Chromium and Pillow. The sample dataset is fixed, so that pictures change only if
 the views do.
 """
@@ -23,9 +23,7 @@ WIDTH = 1500
 COLOURS = 128
 CELLS = [
     """
-import json
 import extractbench_nb as xb
-from IPython.display import HTML, display
 ds = xb.load_dataset()
 evs = xb.evaluate_runs(ds)
 document = "brindlemoor_10q_q2_fy2031"
@@ -36,19 +34,7 @@ evidence.shown = "incorrect"
 evidence.selected_path = "$.balance.cash.now"
 """,
     "evidence",
-    'xb.explore(evs, dataset=ds, rows="field", columns="run")',
-    f"""
-cells = json.load(open({str(ROOT / "notebooks/09_judge_reliability.ipynb")!r}))["cells"]
-outputs = [output.get("data", {{}}) for cell in cells for output in cell.get("outputs", ())]
-tables = ["".join(data.get("text/html", "")) for data in outputs]
-display(HTML(next(table for table in tables if "kappa" in table and "xb-root" in table)))
-""",
 ]
-#: Notebook without a figure -> the cell whose output is its thumbnail, and what of it.
-THUMBNAILS = {
-    "01_explore_failures": (2, ".xb"),
-    "09_judge_reliability": (3, ".xb-root"),
-}
 
 
 def picture(notebook: Notebook, cell: int, part: str, path: Path) -> None:
@@ -58,7 +44,6 @@ def picture(notebook: Notebook, cell: int, part: str, path: Path) -> None:
     notebook.page.wait_for_timeout(2000)  # until the page of a PDF is drawn
     taken = Image.open(io.BytesIO(element.screenshot())).convert("RGB")
     shown = taken.crop((0, 0, taken.width, min(taken.width // 2, taken.height)))
-    path.parent.mkdir(exist_ok=True)
     shown.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path.name}: {shown.width} x {shown.height}, {path.stat().st_size // 1024} kB")
 
@@ -71,8 +56,6 @@ def main() -> int:
                 with lab.used_by(browser, dark=dark):
                     notebook = lab.open(CELLS, width=WIDTH)
                     picture(notebook, 1, ".xb", STATIC / name)
-                    for thumbnail, (cell, part) in {} if dark else THUMBNAILS.items():
-                        picture(notebook, cell, part, STATIC / f"thumbnails/{thumbnail}.png")
         finally:
             lab.close()
     return 0

@@ -5,7 +5,6 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from PIL import Image
@@ -25,12 +24,15 @@ def questions(folder: Path) -> dict[str, str]:
     return dict(ROW.findall((folder / "README.md").read_text(encoding="utf-8")))
 
 
-def figure(notebook: dict[str, Any]) -> bytes | None:
+def figure(path: Path) -> bytes:
     """Return the figure of the cell tagged `thumbnail`, else the last figure of the notebook."""
-    tagged = [c for c in notebook["cells"] if TAG in c["metadata"].get("tags", ())]
-    outputs = [o for cell in tagged or notebook["cells"] for o in cell.get("outputs", ())]
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    tagged = [cell for cell in cells if TAG in cell["metadata"].get("tags", ())]
+    outputs = [output for cell in tagged or cells for output in cell.get("outputs", ())]
     found = [o["data"]["image/png"] for o in outputs if "image/png" in o.get("data", {})]
-    return base64.b64decode("".join(found[-1])) if found else None
+    if not found:
+        raise ExtensionError(f"{path.name}: no figure for its card")
+    return base64.b64decode("".join(found[-1]))
 
 
 def thumbnail(source: bytes, target: Path) -> None:
@@ -48,10 +50,7 @@ def make_thumbnails(app: Sphinx) -> None:
     made = Path(app.doctreedir) / "static"
     (made / "thumbnails").mkdir(parents=True, exist_ok=True)
     for path in sorted((source / "notebooks").glob("*.ipynb")):
-        content = figure(json.loads(path.read_text(encoding="utf-8")))
-        name = f"{path.stem}.png"
-        content = content or (source / "docs/_static/thumbnails" / name).read_bytes()
-        thumbnail(content, made / "thumbnails" / name)
+        thumbnail(figure(path), made / "thumbnails" / f"{path.stem}.png")
     app.config.html_static_path.append(str(made))
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.browser.lab import Lab, Notebook, serious_findings
 
 nbconvert = pytest.importorskip("nbconvert")
-PATH = Path(__file__).resolve().parents[2] / "notebooks/01_explore_failures.ipynb"
+PATH = Path(__file__).resolve().parents[2] / "notebooks/01_why_is_the_score_low.ipynb"
 CODE = [cell for cell in nbformat.read(PATH, as_version=4).cells if cell.cell_type == "code"]
 VIEWS = [
     at

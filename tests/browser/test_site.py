@@ -121,7 +121,7 @@ def test_pages_fit_are_accessible_and_load_nothing_from_elsewhere(
 
 @pytest.mark.parametrize("tab", ["dark"], indirect=True)
 def test_all_kinds_of_views_are_readable_in_the_dark(tab: Any, address: str) -> None:
-    check(tab, f"{address}/notebooks/01_explore_failures.html")
+    check(tab, f"{address}/notebooks/01_why_is_the_score_low.html")
     background = "e => getComputedStyle(e).backgroundColor.match(/[0-9.]+/g).slice(0, 3)"
     for twin in tab.locator(".xb-twin").all():
         assert all(float(part) < 60 for part in twin.evaluate(background))
