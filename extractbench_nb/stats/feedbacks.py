@@ -173,7 +173,8 @@ def _fold(nodes: CountedNodes, most: int) -> list[dict[str, Any]]:
         record = _record(kind, group) | {"schema": schema}
         if kind.endswith("_items") and (schema, f"{name}[]", "gold_type_mismatch") in groups:
             record["suggestion"] = f"gold's items have another type: {_BAD_GOLD}"
-        taken = [row["at"] for row in group]
+        taken = np.zeros(len(rows), dtype=bool)
+        taken[[row["at"] for row in group]] = True
         records.append(record | {"cost": nodes.without(taken) - nodes.score})
     return sorted(records, key=lambda record: (-round(record["cost"], 9), -record["failures"]))
 
