@@ -104,7 +104,7 @@ def build(*, dataset: str, progress: bool, **options: Any) -> None:
 @click.argument("predicted", type=_FILE)
 @_columns_option(
     "keys",
-    "Column of GOLD that names a row; repeatable. Default: the first without repeated texts.",
+    "Column of GOLD that names a row; repeatable. Default: the first without repeats.",
 )
 @_columns_option("values", "Column of GOLD to compare; repeatable. Default: all but the keys.")
 @_columns_option("numeric", "Column that holds numbers; repeatable. Default: found in GOLD.")

@@ -38,7 +38,8 @@ def sample() -> TableEvaluations:
 
 def tables(**more: Any) -> TableDataset:
     header, *rows = (line.split(",") for line in GOLD.split())
-    task = TableTask("", "d", "prices", "en", "", ("k",), ("v", "w"), _gold=[header, *rows])
+    gold = pd.DataFrame(rows, columns=header)
+    task = TableTask("", "d", "prices", "en", "", ("k",), ("v", "w"), _gold=gold)
     tasks = [replace(task, id=f"t{n}", domain="d" if n < 2 else "e", **more) for n in range(4)]
     return TableDataset("small", Path("small"), tuple(tasks))
 
