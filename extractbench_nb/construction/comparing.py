@@ -263,7 +263,10 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     [['$[0].sales', '1,200', '1300']]
     """
     rules, asker, started = rules_of(profile), Asker(judge), time.perf_counter()
-    roles = [[names] if isinstance(names, str) else names for names in (keys, values, numeric)]
+    roles = [
+        [names] if isinstance(names, str) else None if names is None else list(names)
+        for names in (keys, values, numeric)
+    ]
     tables, problems = _read_tables(gold, predicted, roles, rules)
     if rules.released:
         found = align_released(tables, roles, (gold, predicted), asker)
@@ -618,17 +621,14 @@ class TableComparison(TextCard):
             {str(name): value(text, str(name)) for name, text in row.items()}
             for row in self.gold.to_dict("records")
         ]
-        frame = pd.DataFrame(
-            {
-                **{name: cells[name].astype(object) for name in ("path", "outcome")},
-                **{
-                    side: pd.Series(map(value, cells[side], cells["column"]), dtype=object)
-                    for side in ("gold", "predicted")
-                },
-            }
-        )
         # gold's table is one more row, so that values of other rows are recognised
-        frame.loc[len(frame)] = ["$", "correct", rows, None]
+        columns = {
+            "path": [*cells["path"], "$"],
+            "outcome": [*cells["outcome"], "correct"],
+            "gold": [*map(value, cells["gold"], cells["column"]), rows],
+            "predicted": [*map(value, cells["predicted"], cells["column"]), None],
+        }
+        frame = pd.DataFrame({n: pd.Series(v, dtype=object) for n, v in columns.items()})
         return mismatch_kinds(frame)[:-1]
 
     @property

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.construction.table_dataset import DOCUMENT_SUFFIXES, TableTask, document_text
+from extractbench_nb.construction.table_dataset import TableTask, document_text
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.judges import scrub
@@ -43,8 +43,8 @@ _SCRIPTS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000
 _UNSPACED = re.compile(f"[{_SCRIPTS}]")
 _WORD = re.compile(rf"[{_SCRIPTS}]+|\d+(?:[.,]\d+)*|[^\W\d_{_SCRIPTS}]+")
 
-#: What stands for documents: a task; texts or files by name; a folder.
-Documents: TypeAlias = TableTask | Mapping[str, str | Path] | str | os.PathLike[str]
+#: What stands for documents: a task; texts or files by name.
+Documents: TypeAlias = TableTask | Mapping[str, str | Path]
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
 
@@ -80,23 +80,14 @@ def texts_of(documents: Documents) -> dict[str, str]:
     >>> texts_of({"a": "one text", "b": "another"})
     {'a': 'one text', 'b': 'another'}
     """
+    if isinstance(documents, TableTask):
+        return documents.texts
     given: Any = documents
-    if isinstance(given, TableTask):
-        return given.texts
-    if isinstance(given, str | os.PathLike):
-        folder = Path(given).expanduser()
-        if not folder.is_dir():
-            raise InputError(f"documents: no folder {one_line(str(folder), 200)!r}")
-        files = sorted(folder.iterdir())
-        given = {file.name: file for file in files if file.suffix.lower() in DOCUMENT_SUFFIXES}
-    if not isinstance(given, Mapping) or not all(
-        isinstance(one, str | Path) for one in given.values()
-    ):
-        raise InputError(
-            f"documents is {type(documents).__name__}; expected a TableTask, texts or files by "
-            "name, or a folder"
-        )
-    return {str(name): document_text(one) for name, one in given.items()}
+    if isinstance(given, Mapping) and all(isinstance(one, str | Path) for one in given.values()):
+        return {str(name): document_text(one) for name, one in given.items()}
+    raise InputError(
+        f"documents is {type(documents).__name__}; expected a TableTask, or texts or files by name"
+    )
 
 
 def split_documents(
@@ -208,8 +199,8 @@ class Retriever:
 
         Parameters
         ----------
-        documents : TableTask, dict, str or path
-            A task; texts or files by name; a folder.
+        documents : TableTask or dict
+            A task; texts or files by name.
 
         Returns
         -------
@@ -430,8 +421,8 @@ def evidence_recall(
     ----------
     gold : pandas.DataFrame or TableTask
         The gold table, keys included.
-    documents : TableTask, dict, str or path, optional
-        The documents: a task, texts or files by name, or a folder; those of the task by default.
+    documents : TableTask or dict, optional
+        The documents: a task, or texts or files by name; those of the task by default.
     retriever : str or Retriever, optional
         ``"bm25"``, or a `Retriever`, whose own `k` is not used.
     k : int or list of int, optional

@@ -473,7 +473,7 @@ def _aoe_task(record: Any, folder: Path) -> TableTask:
         documents |= {law.name: law for law in laws}
         if laws:
             problems.append(f"laws that gold cites: {', '.join(law.name for law in laws)}")
-    length = pd.to_numeric(record.get("average_length"), errors="coerce")
+    length: Any = pd.to_numeric(record.get("average_length", ""), errors="coerce")
     gold = [[_cell(row.get(name)) for name in header] for row in rows]
     return TableTask(
         *(id_, domain, task, language, str(record.get("query", "")), *columns, documents),

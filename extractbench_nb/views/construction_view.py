@@ -166,8 +166,8 @@ class ConstructionView(TwoTables):
         if documents is None and retriever is not None:
             raise InputError("retriever= goes with documents=")
         self._name_in_code, self.comparison = checked_name(name), comparison
-        columns = [str(column) for column in comparison.gold.columns]
-        self._evidence = None if documents is None else Evidence(documents, retriever, columns)
+        names = [str(column) for column in comparison.gold.columns]
+        self._evidence = None if documents is None else Evidence(documents, retriever, names)
         matches, columns, cells = comparison.matches, comparison.columns, comparison.cells
         names = ["gold_row", "predicted_row", "status", "rule", "similarity"]
         lines = [Line(*row) for row in ui.rows_of(matches[names])]
