@@ -1,6 +1,6 @@
 """A server on this machine that returns the sample's answers about tables, with OpenAI's protocol.
 
-It stands in for models that build tables, rate them, and embed texts. Notebook 13 uses it.
+It stands in for models that build tables, rate them, and embed texts. Notebook 06 uses it.
 """
 
 from __future__ import annotations

@@ -116,17 +116,9 @@ def table(
     >>> table(8, values="published").loc["total", "research rate"].item()
     14.7
     """
-    part = _table_name(n, values)
-    if values == "published":
-        figures = figures_of(part)
-        frame = _wide(
-            figures, {k: f.printed if f.value is None else f.value for k, f in figures.items()}
-        )
-        frame.attrs["source"] = "arXiv 2602.12247"
-        return frame
-    cells = recompute(part, facts_of(dataset))
-    keys = cells if part == "figure2" else figures_of(part)
-    frame = _wide(keys, {key: cell.value for key, cell in cells.items()})
+    printed, recomputed = _both(_table_name(n, values), dataset)
+    cells = printed if values == "published" else recomputed
+    frame = _wide({key: cell.value for key, cell in cells.items()})
     frame.attrs["source"] = "; ".join(dict.fromkeys(c.source for c in cells.values() if c.source))
     return frame
 
@@ -185,14 +177,13 @@ def compare(
     >>> compare(2)["status"].value_counts().to_dict()
     {'equal': 14, 'not reproducible': 2, 'differs': 2}
     """
-    if runs is not None:
-        if dataset is not None:
-            raise InputError("runs= and dataset= are two comparisons; give one of them")
-        if n is None:
-            raise InputError("with runs=, name a table: 5 or 7 to 13")
+    if runs is not None and n is not None and dataset is None:
         return _compared_with_runs(n, runs, models, domains)
-    if models is not None or domains is not None:
-        raise InputError("models= and domains= say what runs stand for; give runs= too")
+    if (runs, models, domains) != (None, None, None):
+        raise InputError(
+            "runs= goes with a table (5 or 7 to 13) and without dataset=, and models= and domains= "
+            "go with runs="
+        )
     facts = facts_of(dataset)
     parts = PARTS if n is None else (part_name(n),)
     rows = (row for part in parts for row in _compared(rows_of(part), recompute(part, facts)))
@@ -244,22 +235,29 @@ def style(
     from extractbench_nb.benchmark.publication import styled
 
     part = _table_name(n, values, ("published", "recomputed", "both"))
-    recomputed = recompute(part, facts_of(dataset))
+    printed, recomputed = _both(part, dataset)
     marked = {
         key
         for key, figure in figures_of(part).items()
         if status_of(figure, recomputed[key]) in (DIFFERS, ROUNDING)
     }
-    printed_cells = {
-        key: Cell(f.printed if f.value is None or part == "figure2" else f.value, "as printed")
-        for key, f in figures_of(part).items()
-    }
-    shown = {"published": printed_cells, "recomputed": recomputed}.get(
-        values, recomputed | printed_cells
-    )
+    if part == "figure2":  # its caption prints words around the numbers
+        printed = {k: Cell(f.printed, "as printed") for k, f in figures_of(part).items()}
+    shown = {"published": printed, "recomputed": recomputed}.get(values, recomputed | printed)
     caption = caption_of(part, values, marked=bool(marked))
     table = lay_out(part, shown, marked, recomputed if values == "both" else {})
     return styled(table, f"{part}-{values}", caption=caption, over=SPANS.get(part, ()))
+
+
+def _both(part: str, dataset: Dataset | None) -> tuple[Cells, Cells]:
+    """Return the printed and the recomputed cells of a table, in its order."""
+    figures, recomputed = figures_of(part), recompute(part, facts_of(dataset))
+    printed = {
+        key: Cell(figure.printed if figure.value is None else figure.value, "arXiv 2602.12247")
+        for key, figure in figures.items()
+    }
+    order = dict.fromkeys(recomputed if part == "figure2" else figures)
+    return printed, {key: recomputed[key] for key in order if key in recomputed}
 
 
 def _table_name(
@@ -274,19 +272,19 @@ def _table_name(
     return part
 
 
-def _wide(keys: Iterable[tuple[str, str]], values: Mapping[tuple[str, str], Any]) -> pd.DataFrame:
+def _wide(values: Mapping[tuple[str, str], Any]) -> pd.DataFrame:
     """Arrange figures by row and column, without the row of column heads."""
-    cells = [(row, column) for row, column in keys if row != HEADER]
+    cells = [(row, column) for row, column in values if row != HEADER]
     rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
     data = {}
     for column in columns:
-        cells_below = [values.get((row, column)) for row in rows]
-        if any(isinstance(value, str) for value in cells_below):
+        below = [values.get((row, column)) for row in rows]
+        numbers = [value for value in below if value is not None]
+        if any(isinstance(value, str) for value in numbers):
             dtype: Any = pd.StringDtype("python")
         else:
-            is_whole = all(value is None or float(value).is_integer() for value in cells_below)
-            dtype = "Int64" if is_whole else "Float64"
-        data[column] = pd.array(cells_below, dtype=dtype)
+            dtype = "Int64" if all(float(value).is_integer() for value in numbers) else "Float64"
+        data[column] = pd.array(below, dtype=dtype)
     return pd.DataFrame(data, index=pd.Index(rows, name="row", dtype=object))
 
 

@@ -103,7 +103,8 @@ def build(*, dataset: str, progress: bool, **options: Any) -> None:
 @click.argument("gold", type=_FILE)
 @click.argument("predicted", type=_FILE)
 @_columns_option(
-    "keys", "Column of GOLD that names a row; repeatable. Default: proposed from GOLD."
+    "keys",
+    "Column of GOLD that names a row; repeatable. Default: the first without repeats.",
 )
 @_columns_option("values", "Column of GOLD to compare; repeatable. Default: all but the keys.")
 @_columns_option("numeric", "Column that holds numbers; repeatable. Default: found in GOLD.")
@@ -125,13 +126,13 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
         options[name] = list(options[name]) or None
     found = compare_tables(gold, source, **options)
     if as_json:
-        frames = {
-            n: records(getattr(found, n)) for n in ("columns", "matches", "cells", "warnings")
-        }
-        about = {name: found.meta[name] for name in ("keys", "direct", "mapped", "failure_mode")}
+        frames = {n: records(getattr(found, n)) for n in ("columns", "matches", "cells")}
+        about = {name: found.meta[name] for name in ("keys", "direct", "mapped", "problem")}
         print_json({"summary": found.summary.to_dict(), **about, **frames})
         return
     print_text(repr(found))
+    statuses = found.matches["status"].value_counts()
+    print_text(f"  rows: {', '.join(f'{count} {name}' for name, count in statuses.items())}")
     if not found.profile.released:
         losses = found.losses()
         for side, part in losses[losses["lost"] > 0].groupby("side", sort=False):
@@ -148,8 +149,6 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
         print_text(f"  {outcome:<13} {path}: {' -> '.join(texts)}")
     if len(wrong) > _MOST:
         print_text(f"  ... {len(wrong) - _MOST} more; --json has all")
-    for kind, message in found.warnings[["kind", "message"]].itertuples(index=False):
-        print_text(f"note: {kind}: {message}")
 
 
 @construct.command()
@@ -192,8 +191,5 @@ def batch(runs: str, *, out: Path | None, progress: bool, as_json: bool, **optio
     by_run = found.by_run
     rated = ["quality"] if by_run["quality"].notna().any() else []
     print_table(by_run[[*_BY_RUN, *rated]])
-    modes = found.summary[["run", "failure_mode"]].dropna().value_counts(sort=False).reset_index()
-    for run, mode, count in modes.itertuples(index=False):
-        print_text(f"note: run {run}: {count} not direct: {mode}")
     for run, count in by_run.loc[by_run["missing"] > 0, ["run", "missing"]].itertuples(index=False):
         print_text(f"note: run {run} has no answer for {plural(count, 'table')}")

@@ -7,10 +7,9 @@ and ties in an assignment are then broken by content.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import chain, product
-from math import nan
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -24,7 +23,6 @@ from extractbench_nb.construction.table_rules import (
     is_absent,
     protected,
     row_key,
-    unit_of_column,
 )
 from extractbench_nb.core.text import (
     Judge,
@@ -36,7 +34,6 @@ from extractbench_nb.core.text import (
     choose_judge,
     verdict_of,
 )
-from extractbench_nb.core.values import member
 from extractbench_nb.errors import ExtractBenchError
 from extractbench_nb.judges import gather_verdicts
 from extractbench_nb.support.concurrency import run_anywhere
@@ -47,10 +44,9 @@ METRIC = "string_semantic"
 TextPair: TypeAlias = tuple[str, str, str]
 #: Judges pairs of texts: a score each, or None for no verdict.
 Ask: TypeAlias = Callable[[Sequence[TextPair]], Sequence[float | None]]
-#: One warning: side, path, kind, message, value.
-Note: TypeAlias = tuple[str, str, str, str, Any]
 Matrix: TypeAlias = npt.NDArray[Any]
 Pair: TypeAlias = tuple[int, int]
+Scored: TypeAlias = tuple[int, int, float]
 
 #: A judge is asked about so many keys per row, if they are alike at all.
 _LIKELIEST, _LIKELIEST_RELEASED, _FAINTLY_ALIKE = 3, 5, 40.0
@@ -100,14 +96,34 @@ class Verdict(NamedTuple):
     reasoning: str | None = None
 
 
+class Cell(NamedTuple):
+    """A cell of gold, of the prediction, or two that were compared: texts, and the verdict."""
+
+    row: RowMatch
+    column: ColumnMatch
+    gold: str | None
+    predicted: str | None
+    verdict: Verdict = Verdict("structural", 0.0, "")
+
+    @property
+    def in_pair(self) -> bool:
+        """Whether the cell is in a matched row and a column of gold."""
+        return self.row.status == "matched" and self.column.gold is not None
+
+    @property
+    def score(self) -> float:
+        """The score; 0 without a verdict."""
+        return self.verdict.score or 0.0
+
+
 class Alignment(NamedTuple):
-    """What a comparison found: alignment, records of cells without ``kind``, warnings."""
+    """What a comparison found."""
 
     tables: Tables
     columns: list[ColumnMatch]
     rows: list[RowMatch]
-    cells: list[dict[str, Any]]
-    notes: list[Note]
+    cells: list[Cell]
+    problems: list[str]
 
 
 class Side(NamedTuple):
@@ -174,7 +190,7 @@ class Asker:
             return [_judged(verdict.score, verdict.reason) for verdict in verdicts]
         if isinstance(judge, TableJudge):
             scores = [judge.score_cell(*question) for question in questions]
-            self.failures += ["not recorded" for score in scores if score is None]
+            self.failures += ["not recorded"] * scores.count(None)
             return [_judged(s, "not_recorded" if s is None else "recorded") for s in scores]
 
         def question_of(column: str, gold: str, predicted: str) -> Question:
@@ -229,70 +245,67 @@ def _judged(score: float | None, reason: str, words: str | None = None) -> Verdi
 
 
 def align_columns(gold: Sequence[str], predicted: Sequence[str], ask: Ask) -> list[ColumnMatch]:
-    """Align columns by name, normalised name, base name, and then by a judge.
+    """Align columns by name, normalised name, and then by a judge.
 
-    Each name occurs once on its side. A name that differs in a number is never the same, nor is one
-    with another unit. The result is in the order of gold, and then of the prediction.
+    No name is asked about that differs in a number or has a per-cent sign alone. The result is in
+    the order of gold, and then of the prediction.
     """
-    partner: dict[str, tuple[str, str]] = {}
+    partner = {name: (name, "name") for name in gold if name in predicted}
+    others = defaultdict(list)
+    for name in sorted(set(predicted) - partner.keys(), reverse=True):
+        others[column_key(name)].append(name)
+    for name in sorted(set(gold) - partner.keys()):
+        if others[column_key(name)]:
+            partner[name] = others[column_key(name)].pop(), "normalised"
 
-    def groups(key: Callable[[str], str]) -> list[tuple[list[str], list[str]]]:
-        """Group the names without a partner on both sides by what they share."""
-        used = {name for name, _ in partner.values()}
-        found: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-        for name in sorted(set(gold) - partner.keys()):
-            found[key(name)][0].append(name)
-        for name in sorted(set(predicted) - used):
-            found[key(name)][1].append(name)
-        return list(found.values())
-
-    for rule, key in (("name", str), ("normalised", column_key)):
-        for ours, theirs in groups(key):
-            partner |= {a: (b, rule) for a, b in zip(ours, theirs, strict=False)}
-    for ours, theirs in groups(lambda name: unit_of_column(name)[0]):
-        units = [unit_of_column(name)[1] for name in (*ours, *theirs)]
-        if len(ours) == len(theirs) == 1 and not all(units):  # one of them names no unit
-            partner[ours[0]] = theirs[0], "unit"
-
-    ours, theirs = (groups(lambda _: "") or [([], [])])[0]
+    ours, theirs = sorted(set(gold) - partner.keys()), sorted(chain(*others.values()))
     likely = [
         (a, b)
         for (a, one), (b, other) in product(enumerate(ours), enumerate(theirs))
-        if protected(one) == protected(other) and _units_agree(one, other)
+        if protected(one) == protected(other) and ("%" in one) == ("%" in other)
     ]
     judged, failed = _judged_pairs("column", likely, ours, theirs, ask)
     partner |= {ours[a]: (theirs[b], "judge") for a, b, _ in judged}
-    is_open = {ours[a] for a in failed[0]}, {theirs[b] for b in failed[1]}
+    unknown = {ours[a] for a in failed[0]}, {theirs[b] for b in failed[1]}
     found = []
     for name in gold:
         if name in partner:
             other, rule = partner[name]
             found.append(ColumnMatch(name, other, "matched" if other == name else "renamed", rule))
         else:
-            found.append(
-                ColumnMatch(name, None, "judge_error" if name in is_open[0] else "missing")
-            )
+            status = "judge_error" if name in unknown[0] else "missing"
+            found.append(ColumnMatch(name, None, status))
     used = {name for name, _ in partner.values()}
     return found + [
-        ColumnMatch(None, name, "judge_error" if name in is_open[1] else "extra")
+        ColumnMatch(None, name, "judge_error" if name in unknown[1] else "extra")
         for name in predicted
         if name not in used
     ]
 
 
-def _units_agree(one: str, other: str) -> bool:
-    """Whether two names have no units that differ, such as a percentage beside an amount."""
-    units = unit_of_column(one)[1], unit_of_column(other)[1]
-    percents = ["%" in unit or "ratio" in unit for unit in units]
-    return not all(units) or units[0] == units[1] or percents[0] == percents[1]
-
-
 # --- assignments ----------------------------------------------------------------------------------
+
+
+def _best_pairs(edges: Sequence[Scored]) -> list[Scored]:
+    """Choose pairs one to one: as many as possible, and of these the best in total."""
+    from scipy.optimize import linear_sum_assignment
+
+    if not edges:
+        return []
+    left, right, scores = map(np.array, zip(*edges, strict=True))
+    rows, i = np.unique(left, return_inverse=True)
+    columns, j = np.unique(right, return_inverse=True)
+    worth = np.zeros((len(rows), len(columns)))
+    # the size outweighs all scores, so that as many pairs as possible come first
+    worth[i, j] = min(worth.shape) * scores.max() + scores
+    pairs = zip(*linear_sum_assignment(worth, maximize=True), strict=True)
+    score_of = dict(zip(zip(i.tolist(), j.tolist(), strict=True), scores.tolist(), strict=True))
+    return [(int(rows[a]), int(columns[b]), score_of[a, b]) for a, b in pairs if worth[a, b] > 0]
 
 
 def _judged_pairs(
     kind: str, pairs: Iterable[Pair], ours: Sequence[str], theirs: Sequence[str], ask: Ask
-) -> tuple[list[tuple[int, int, float]], tuple[set[int], set[int]]]:
+) -> tuple[list[Scored], tuple[set[int], set[int]]]:
     """Assign pairs of texts that a judge accepts; also return what stays open on each side.
 
     Whatever an open verdict could change stays open: all that accepted and open pairs connect. So
@@ -300,52 +313,15 @@ def _judged_pairs(
     """
     asked = sorted(pairs)  # ties are broken by content
     verdicts = ask([(kind, ours[a], theirs[b]) for a, b in asked]) if asked else []
-    edges = [
-        (a, b, nan if score is None else score)
-        for (a, b), score in zip(asked, verdicts, strict=True)
-        if score is None or score >= PASS_MARK
-    ]
-    found: list[tuple[int, int, float]] = []
-    failed: tuple[set[int], set[int]] = set(), set()
-    for left, right, scores in _components(edges):
-        if np.isnan(scores).any():
-            failed[0].update(left)
-            failed[1].update(right)
-            continue
-        # the size outweighs all scores, so that as many pairs as possible come first
-        worth = np.where(scores > 0, min(scores.shape) + scores, 0.0)
-        found += [(left[i], right[j], float(scores[i, j])) for i, j in _assigned(worth)]
-    return found, failed
-
-
-def _components(
-    edges: Sequence[tuple[int, int, float]],
-) -> Iterator[tuple[list[int], list[int], Matrix]]:
-    """Split weighted pairs into parts that do not touch: places of both sides, and their matrix."""
-    if not edges:
-        return
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    left, right, weights = map(np.array, zip(*edges, strict=True))
-    size, others = int(left.max()) + 1, int(right.max()) + 1
-    graph = coo_array((np.ones(len(left)), (left, right + size)), shape=(size + others,) * 2)
-    part = connected_components(graph, directed=False)[1][left]
-    order = np.argsort(part, kind="stable")
-    for chosen in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
-        rows, i = np.unique(left[chosen], return_inverse=True)
-        columns, j = np.unique(right[chosen], return_inverse=True)
-        matrix = np.zeros((len(rows), len(columns)))
-        matrix[i, j] = weights[chosen]
-        yield rows.tolist(), columns.tolist(), matrix
-
-
-def _assigned(worth: Matrix) -> list[Pair]:
-    """Solve the assignment problem; pairs that are worth nothing are left out."""
-    from scipy.optimize import linear_sum_assignment
-
-    sides = (side.tolist() for side in linear_sum_assignment(worth, maximize=True))
-    return [(i, j) for i, j in zip(*sides, strict=True) if worth[i, j] > 0]
+    scores = dict(zip(asked, verdicts, strict=True))
+    edges = {pair: s for pair, s in scores.items() if s is None or s >= PASS_MARK}
+    failed = {a for (a, _), s in edges.items() if s is None}, set[int]()
+    size = -1
+    while size != (size := len(failed[0]) + len(failed[1])):
+        failed[1].update(b for a, b in edges if a in failed[0])
+        failed[0].update(a for a, b in edges if b in failed[1])
+    kept = [(a, b, s) for (a, b), s in edges.items() if s is not None and a not in failed[0]]
+    return _best_pairs(kept), failed
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -366,7 +342,7 @@ def align_rows(gold: Side, predicted: Side, *, threshold: float, ask: Ask) -> li
         for side, order in zip((gold, predicted), orders, strict=True)
     ]
     free = [list(range(len(order))) for order in orders]
-    matches: list[tuple[int, int, str, float]] = []
+    matches: list[RowMatch] = []
 
     def blocks(key: Callable[[Any], Any]) -> list[tuple[list[int], list[int]]]:
         """Group the free rows of both sides by what their keys share, where both have some."""
@@ -377,30 +353,32 @@ def align_rows(gold: Side, predicted: Side, *, threshold: float, ask: Ask) -> li
         groups.pop(None, None)
         return [block for block in groups.values() if all(block)]
 
-    def keep(found: list[tuple[int, int, str, float]]) -> None:
-        matches.extend(found)
+    def keep(rule: str, found: Iterable[Scored]) -> None:
+        for a, b, similarity in found:
+            matches.append(RowMatch(a, b, "matched", rule, similarity))
         for n in (0, 1):
-            taken = {match[n] for match in found}
+            taken = {match[n] for match in matches}
             free[n] = [row for row in free[n] if row not in taken]
 
     for rule, key in (("exact", tuple), ("normalised", _normalised)):
-        keep([(a, b, rule, 1.0) for block in blocks(key) for a, b in _by_cells(sides, *block)])
-    keep([match for block in blocks(_numbers) for match in _similar(sides, *block, threshold)])
+        keep(rule, [(a, b, 1.0) for block in blocks(key) for a, b in _by_cells(sides, *block)])
+    keep(
+        "similar",
+        [pair for block in blocks(_numbers) for pair in _similar(sides, *block, threshold)],
+    )
     likely = [pair for block in blocks(_numbers) for pair in _likeliest(sides, *block)]
     keys = [[" | ".join(key) for key in side.keys] for side in sides]
     judged, failed = _judged_pairs("key", likely, keys[0], keys[1], ask)
-    keep([(a, b, "judge", score) for a, b, score in judged])
+    keep("judge", judged)
 
-    found = [
-        RowMatch(orders[0][a], orders[1][b], "matched", rule, similarity)
-        for a, b, rule, similarity in matches
-    ]
-    alone = [
+    ours, theirs = orders
+    found = [m._replace(gold=ours[m.gold], predicted=theirs[m.predicted]) for m in matches]  # type: ignore[index]
+    statuses = [
         {row: "judge_error" if row in failed[n] else status for row in free[n]}
         for n, status in enumerate(("missed", "spurious"))
     ]
-    found += [RowMatch(orders[0][a], None, status) for a, status in alone[0].items()]
-    found += [RowMatch(None, orders[1][b], status) for b, status in alone[1].items()]
+    found += [RowMatch(ours[row], None, status) for row, status in statuses[0].items()]
+    found += [RowMatch(None, theirs[row], status) for row, status in statuses[1].items()]
     return in_order(found)
 
 
@@ -420,18 +398,18 @@ def _numbers(key: Sequence[str]) -> tuple[tuple[str, ...], ...] | None:
 
 def _by_cells(sides: Sequence[Side], ours: list[int], theirs: list[int]) -> list[Pair]:
     """Pair rows with the same key so that as many of their cells as possible are equal."""
-    if len(ours) == len(theirs) == 1:
-        return [(ours[0], theirs[0])]
-    if len(ours) * len(theirs) > _MOST_EQUAL:
+    from scipy.optimize import linear_sum_assignment
+
+    if len(ours) == len(theirs) == 1 or len(ours) * len(theirs) > _MOST_EQUAL:
         return list(zip(ours, theirs, strict=False))
-    worth = _agreement(sides, ours, theirs) + 1.0
-    return [(ours[i], theirs[j]) for i, j in _assigned(worth)]
+    pairs = linear_sum_assignment(_agreement(sides, ours, theirs), maximize=True)
+    return [(ours[i], theirs[j]) for i, j in zip(*pairs, strict=True)]
 
 
 def _agreement(sides: Sequence[Side], ours: Sequence[int], theirs: Sequence[int]) -> Matrix:
     """Count the equal cells of each pair of rows."""
     found = np.zeros((len(ours), len(theirs)))
-    for n in range(len(sides[0].cells[0]) if sides[0].cells else 0):
+    for n in range(len(sides[0].cells[0])):
         codes: dict[str, int] = {}
         left, right = (
             np.array([codes.setdefault(side.cells[row][n], len(codes)) for row in rows])
@@ -464,124 +442,79 @@ def _likeness(
 
 def _similar(
     sides: Sequence[Side], ours: Sequence[int], theirs: Sequence[int], threshold: float
-) -> Iterator[tuple[int, int, str, float]]:
-    """Pair rows whose keys reach a similarity: as many as possible, then the most similar."""
-    threshold = max(threshold, 1.0)
-    table = _likeness(sides, ours, theirs, threshold)
-    places, others = np.nonzero(table >= threshold)
-    values = table[places, others].astype(np.float64)
-    edges = list(zip(places.tolist(), others.tolist(), values.tolist(), strict=True))
-    for left, right, likeness in _components(edges):
-        rows, columns = [ours[n] for n in left], [theirs[n] for n in right]
-        agreement = _agreement(sides, rows, columns) if likeness.size > 1 else 0.0
-        worth = np.where(likeness > 0, 1e6 + likeness + 1e-4 * agreement, 0.0)
-        for i, j in _assigned(worth):
-            yield rows[i], columns[j], "similar", float(likeness[i, j]) / 100
+) -> list[Scored]:
+    """Pair rows whose keys reach a similarity; cells decide between equal similarities."""
+    likeness = _likeness(sides, ours, theirs, max(threshold, 1.0))
+    rows, columns = (np.unique(places) for places in np.nonzero(likeness >= max(threshold, 1.0)))
+    likeness = likeness[np.ix_(rows, columns)].astype(np.float64)
+    left, right = [ours[n] for n in rows], [theirs[n] for n in columns]
+    worth = likeness + 1e-4 * _agreement(sides, left, right)
+    edges = [(int(i), int(j), worth[i, j]) for i, j in np.argwhere(likeness > 0)]
+    return [(left[i], right[j], likeness[i, j] / 100) for i, j, _ in _best_pairs(edges)]
 
 
 def _likeliest(sides: Sequence[Side], ours: Sequence[int], theirs: Sequence[int]) -> list[Pair]:
     """Return the pairs with the most similar keys, a few for each row of either side."""
-    table = _likeness(sides, ours, theirs, _FAINTLY_ALIKE)
-    is_likely = np.zeros(table.shape, dtype=bool)
+    likeness = _likeness(sides, ours, theirs, _FAINTLY_ALIKE)
+    is_likely = np.zeros(likeness.shape, dtype=bool)
     for axis in (0, 1):
-        count = min(_LIKELIEST, table.shape[axis])
-        places = np.argpartition(-table, count - 1, axis=axis).take(range(count), axis=axis)
+        count = min(_LIKELIEST, likeness.shape[axis])
+        places = np.argpartition(-likeness, count - 1, axis=axis).take(range(count), axis=axis)
         np.put_along_axis(is_likely, places, values=True, axis=axis)
-    pairs = np.argwhere(is_likely & (table > 0)).tolist()
-    return [(ours[a], theirs[b]) for a, b in pairs]
+    return [(ours[a], theirs[b]) for a, b in np.argwhere(is_likely & (likeness > 0)).tolist()]
 
 
 # --- cells ----------------------------------------------------------------------------------------
 
-_OPEN_COLUMN = Verdict("judge_error", None, "column_judge_failed")
-#: The metric of `evaluate` that compares such cells.
-_METRICS = {"judge": METRIC, "exact": "string_exact", "fuzzy": "string_fuzzy"}
 #: Verdicts on all cells of a row without a partner.
 _OF_ROWS = {
     "missed": Verdict("omission", 0.0, "row_missed"),
     "spurious": Verdict("hallucination", 0.0, "row_spurious"),
     "judge_error": Verdict("judge_error", None, "row_judge_failed"),
 }
+#: Verdicts on filled cells of predicted columns that gold lacks.
+_OF_EXTRA = {
+    "extra": Verdict("hallucination", 0.0, "column_extra"),
+    "judge_error": Verdict("judge_error", None, "column_judge_failed"),
+}
 
 
-def cell_records(
+def list_cells(
     tables: Tables,
     columns: Sequence[ColumnMatch],
     rows: Sequence[RowMatch],
-    verdicts_of: Callable[[Sequence[TextPair]], Sequence[Verdict]],
-) -> list[dict[str, Any]]:
+    judge: Callable[[Sequence[TextPair]], Sequence[Verdict]],
+) -> list[Cell]:
     """List the cells of the compared columns, row by row, and then filled cells of extra columns.
 
-    `verdicts_of` judges cells of matched rows, from column, gold and predicted text. The rules of
-    ``aoe`` have no extra columns.
+    `judge` judges cells of matched rows, from column, gold and predicted text. The rules of ``aoe``
+    have no extra columns.
     """
-    rules, failure = tables.rules, tables.predicted.failure
     partner = {column.gold: column for column in columns}
     compared = [partner[name] for name in tables.values]
-    extra = [column for column in columns if column.gold is None and not rules.released]
+    extra = [c for c in columns if c.gold is None and not tables.rules.released]
 
-    def texts(row: RowMatch, column: ColumnMatch) -> list[str | None]:
-        sides = (
-            (tables.gold, column.gold, row.gold),
-            (
-                tables.predicted,
-                column.predicted,
-                row.predicted,
-            ),
+    def text(table: Reading, name: str | None, row: int | None) -> str | None:
+        return None if name is None or row is None else table.columns[name][row]
+
+    cells = [
+        Cell(
+            row,
+            column,
+            text(tables.gold, column.gold, row.gold),
+            text(tables.predicted, column.predicted, row.predicted),
         )
-        return [None if None in (name, at) else t.columns[name][at] for t, name, at in sides]  # type: ignore[index]
+        for row, column in chain(product(rows, compared), product(rows, extra))
+    ]
+    cells = [cell for cell in cells if cell.column.gold or not is_absent(cell.predicted or "")]
+    asked = [(str(c.column.gold), c.gold or "", c.predicted or "") for c in cells if c.in_pair]
+    judged = iter(judge(asked))
 
-    asked: list[TextPair] = []
-    for row, column in product((row for row in rows if row.status == "matched"), compared):
-        gold, predicted = texts(row, column)
-        asked.append((str(column.gold), gold or "", predicted or ""))
-    judged = iter(verdicts_of(asked))
-    number = "number_tolerance" if rules.released else "number_exact"
-    metrics = dict.fromkeys(partner, _METRICS[rules.cells]) | dict.fromkeys(tables.numeric, number)
-    metrics[None] = METRIC
-    found = []
-    for row, column in chain(product(rows, compared), product(rows, extra)):
-        gold, predicted = texts(row, column)
-        if column.gold is None and is_absent(predicted or ""):
-            continue
-        if failure is not None:
-            verdict = Verdict("structural", 0.0, failure)
-        elif row.status != "matched":
-            verdict = _OF_ROWS[row.status]
-        elif column.gold is not None:
-            verdict = next(judged)
-        elif column.status == "extra":
-            verdict = Verdict("hallucination", 0.0, "column_extra")
-        else:
-            verdict = _OPEN_COLUMN
-        name = member(str(column.predicted if column.gold is None else column.gold))
-        at = f"[{row.gold}]" if row.gold is not None else f"[+{row.predicted}]"
-        passed = verdict.outcome in ("correct", "both_absent")
-        found.append(
-            verdict._asdict()
-            | {
-                "path": f"${at}{name}",
-                "field": f"[]{name}",
-                "metric": metrics[column.gold],
-                "passed": None if verdict.score is None else passed,
-                "gold": gold,
-                "predicted": predicted,
-                "gold_state": _state(gold),
-                "predicted_state": _state(predicted),
-                "required": column.gold is not None,
-                "gold_row": row.gold,
-                "predicted_row": row.predicted,
-                "column": column.gold,
-                "predicted_column": None if row.predicted is None else column.predicted,
-                "depth": 2,  # table, row, cell
-                "counted": True,
-                "weight": 1.0,
-            }
-        )
-    return found
+    def verdict(cell: Cell) -> Verdict:
+        if tables.predicted.failure is not None:
+            return Verdict("structural", 0.0, tables.predicted.failure)
+        if cell.row.status != "matched":
+            return _OF_ROWS[cell.row.status]
+        return next(judged) if cell.in_pair else _OF_EXTRA[cell.column.status]
 
-
-def _state(text: str | None) -> str:
-    if text is None:
-        return "missing"
-    return "present" if text.strip() else "null"
+    return [cell._replace(verdict=verdict(cell)) for cell in cells]

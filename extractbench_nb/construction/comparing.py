@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
-from operator import add
+from functools import cached_property
 from statistics import fmean
 from typing import Any, TypeAlias
 
@@ -19,8 +18,8 @@ from extractbench_nb.construction.aligning import (
     METRIC,
     Alignment,
     Asker,
+    Cell,
     ColumnMatch,
-    Note,
     RowMatch,
     Side,
     Tables,
@@ -28,8 +27,7 @@ from extractbench_nb.construction.aligning import (
     Verdict,
     align_columns,
     align_rows,
-    cell_records,
-    in_order,
+    list_cells,
 )
 from extractbench_nb.construction.answers import FAILURES, Reading, read_answer
 from extractbench_nb.construction.released import align_released
@@ -39,17 +37,16 @@ from extractbench_nb.construction.table_rules import (
     TableRules,
     is_absent,
     number_of,
-    propose_keys,
     rules_of,
     text_key,
 )
 from extractbench_nb.core import OUTCOMES, Evaluation, total_cost
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, scores_of
 from extractbench_nb.core.text import Judge, JudgeCall
+from extractbench_nb.core.values import member
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.stats import KIND_COLUMN, mismatch_kinds
 from extractbench_nb.support.cards import TextCard
-from extractbench_nb.support.wording import plural
 
 #: The metric of a rating of the whole answer.
 QUALITY_METRIC = "table_quality"
@@ -63,6 +60,8 @@ _Names: TypeAlias = str | Sequence[str] | None
 
 _SAME = {column.name: column for column in Evaluation.spec("fields").columns}
 _STATES = "present, null, missing"
+#: The metric of `evaluate` that compares such cells.
+_METRICS = {"judge": METRIC, "exact": "string_exact", "fuzzy": "string_fuzzy"}
 
 CELL_COLUMNS = FrameSpec(
     "cells",
@@ -116,7 +115,7 @@ COLUMN_COLUMNS = FrameSpec(
         Column("predicted_column", "string", "column of the prediction", nullable=True),
         Column("role", "string", "use of the column", "key, value, unused, extra"),
         Column("status", "string", "result", "matched, renamed, missing, extra, judge_error"),
-        Column("rule", "string", "rule of the alignment", "name, normalised, unit, judge", True),
+        Column("rule", "string", "rule of the alignment", "name, normalised, judge", True),
         Column("numeric", "bool", "whether it holds numbers"),
         Column("score", "Float64", "mean score of its cells in matched rows", "0 to 1", True),
     ),
@@ -203,13 +202,13 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     ----------
     gold, predicted : str, pathlib.Path, pandas.DataFrame, list, dict or Table
         Anything that `read_table` reads. A str is a text, never a file name. It may be the raw
-        answer of a model, with thoughts, code fences, Markdown and prose; each repair is in
-        ``.warnings``. A prediction without a table raises no error.
+        answer of a model, with thoughts, code fences, Markdown and prose. A prediction without a
+        table raises no error.
     keys : str or sequence of str, optional
-        Gold's columns that identify a row. By default they are chosen, with the reason in
-        ``.warnings``.
+        Gold's columns that identify a row; by default the first column without repeated texts.
     values : str or sequence of str, optional
         Gold's columns to compare; by default all but the keys, or the keys if there are no others.
+        Those that gold lacks are left out.
     numeric : str or sequence of str, optional
         Columns of numbers; by default those in which all of gold's values are numbers.
     judge : str or Judge, optional
@@ -222,7 +221,8 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     Returns
     -------
     TableComparison
-        ``.cells``, ``.matches`` of rows, ``.columns``, ``.summary`` and ``.warnings``.
+        ``.cells``, ``.matches`` of rows, ``.columns`` and ``.summary``; ``.meta["problem"]`` says
+        what was repaired, and what is odd.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     The rules of ``strict``:
 
     1. Columns are aligned one to one: by name; by name without case, spaces and full-width forms;
-       by name if one of them names no unit; then by the judge. No number in a name may differ.
+       then by the judge. No number and no per-cent sign in a name may differ.
     2. Rows are matched one to one by their keys: equal; equal once normalised (case, punctuation,
        file endings, the writing of numbers); with a similarity of 90 or more, so that the number of
        pairs and then the total similarity is as large as possible; then by the judge. Keys that
@@ -262,44 +262,33 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     >>> wrong[["path", "gold", "predicted"]].values.tolist()
     [['$[0].sales', '1,200', '1300']]
     """
-    rules = rules_of(profile)
-    roles = [[names] if isinstance(names, str) else names for names in (keys, values, numeric)]
-    tables, notes = _read_tables(gold, predicted, roles, rules)
-    return _compared(judge, tables, notes, roles, (gold, predicted), rules)
-
-
-def _compared(
-    judge: str | Judge,
-    tables: Tables,
-    notes: Sequence[Note],
-    roles: Sequence[Any],
-    given: tuple[Any, Any],
-    rules: TableRules,
-) -> TableComparison:
-    started = time.perf_counter()
-    asker, tables = Asker(judge), tables._replace(rules=rules)
+    rules, asker, started = rules_of(profile), Asker(judge), time.perf_counter()
+    roles = [
+        [names] if isinstance(names, str) else None if names is None else list(names)
+        for names in (keys, values, numeric)
+    ]
+    tables, problems = _read_tables(gold, predicted, roles, rules)
     if rules.released:
-        found = align_released(tables, roles, given, asker)
+        found = align_released(tables, roles, (gold, predicted), asker)
     else:
         found = _align_strictly(tables, asker)
-    failed = asker.failures
-    if failed:
-        message = f"{len(failed)} questions without a verdict; the first: {failed[0]}"
-        found.notes.append(("judge", "$", "judge_failed", message, None))
+    problems += found.problems
+    if asker.failures:
+        problems.append(
+            f"{len(asker.failures)} questions without a verdict; the first: {asker.failures[0]}"
+        )
     meta = {
         "profile": rules.name,
         "judge": asker.judge.name,
         **{name: getattr(tables, name) for name in ("keys", "values", "numeric")},
-        **{n: getattr(tables.predicted, n) for n in ("direct", "mapped", "failure_mode")},
+        **{name: getattr(tables.predicted, name) for name in ("direct", "mapped")},
+        "problem": "; ".join(problems) or None,
         "seconds": time.perf_counter() - started,
+        "extractbench_nb": __version__,
+        "pandas": pd.__version__,
+        "python": sys.version.split()[0],
     }
-    ratios, place = _ratios(found), ("gold_row", "predicted_row")
-    cells = found.cells
-    if rules.released:
-        cells = sorted(cells, key=lambda c: (c[place[0]] is None, *(c[n] or 0 for n in place)))
-    found = found._replace(rows=in_order(found.rows), cells=cells, notes=[*notes, *found.notes])
-    again = partial(_compared, asker.judge, tables, notes, roles, given)
-    return TableComparison(found, tables, ratios, tuple(asker.calls), meta, again)
+    return TableComparison(found, tables, tuple(asker.calls), meta)
 
 
 # --- the two tables, and the roles of gold's columns ----------------------------------------------
@@ -307,67 +296,46 @@ def _compared(
 
 def _read_tables(
     gold: Any, predicted: Any, roles: Sequence[Sequence[str] | None], rules: TableRules
-) -> tuple[Tables, list[Note]]:
-    """Read both tables and settle the roles of gold's columns."""
+) -> tuple[Tables, list[str]]:
+    """Read both tables and settle the roles of gold's columns; also return their problems."""
     ours, theirs = read_answer(gold, "gold"), read_answer(predicted, "predicted")
     if ours.failure:
-        raise InputError(f"gold holds no table: {ours.notes[-1][1]}")
-    notes: list[Note] = [
-        (side, "$", kind, message, None)
-        for side, reading in (("gold", ours), ("predicted", theirs))
-        for kind, message in reading.notes
-    ]
+        raise InputError(f"gold holds no table: {ours.problems[-1]}")
+    problems = [*(f"gold: {problem}" for problem in ours.problems), *theirs.problems]
     names = list(ours.columns)
     # names are folded as those of tables are
     keys, asked, numbers = (
         None if role is None else list(dict.fromkeys(" ".join(str(n).split()) for n in role))
         for role in roles
     )
-
-    def in_gold(option: str, given: list[str]) -> list[str]:
-        """Keep the names that gold has, and warn of the others."""
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            message = f"{option}: gold has no column {unknown[0]!r}; {nearest(unknown[0], names)}"
-            notes.append(("gold", "$", f"{option}_unknown", message, unknown))
-        return [name for name in given if name in names]
-
     if keys is None:
-        keys, why = propose_keys(ours.columns, list(theirs.columns))
-        notes.append(("gold", "$", "keys_proposed", f"keys {keys}: {why}", None))
-    elif not keys:
+        unique = [n for n in names if len(set(map(text_key, ours.columns[n]))) == ours.size]
+        keys = (unique or names)[:1]
+    if not keys:
         raise InputError("keys is empty; expected at least one of gold's columns, or None")
-    elif in_gold("keys", keys) != keys:
-        raise InputError(notes[-1][3])
+    for key in keys:
+        if key not in names:
+            raise InputError(f"keys: gold has no column {key!r}; {nearest(key, names)}")
     if asked is None:
         asked = [name for name in names if name not in keys] or keys
-    compared = in_gold("values", asked)
+    compared = [name for name in asked if name in names]
+    unknown = [name for name in asked if name not in names]
     if not compared and not rules.released:
-        raise InputError(notes[-1][3] if asked else "values: empty; expected gold's columns")
+        wrong = (
+            f"gold has no column {unknown[0]!r}; {nearest(unknown[0], names)}" if unknown else ""
+        )
+        raise InputError(f"values: {wrong or 'expected at least one of its columns'}")
+    if unknown:
+        problems.append(f"gold has no columns {', '.join(map(repr, unknown))}")
     if numbers is None:
         numbers = [name for name in compared if _holds_numbers(name, ours.columns[name])]
-    numbers = [name for name in in_gold("numeric", numbers) if name in compared]
-    notes += _key_notes("gold", ours, keys)
-    return Tables(ours, theirs, keys, compared, numbers, len(asked), rules), notes
+    numbers = [name for name in numbers if name in compared]
+    return Tables(ours, theirs, keys, compared, numbers, len(asked), rules), problems
 
 
 def _holds_numbers(name: str, column: Sequence[str]) -> bool:
     texts = [text for text in column if not is_absent(text)]
     return bool(texts) and all(number_of(text, name) is not None for text in texts)
-
-
-def _key_notes(side: str, table: Reading, keys: Sequence[str]) -> list[Note]:
-    rows = _keys_of(table, keys) if keys else []
-    times, notes = Counter(rows), list[Note]()
-    for kind, found in (
-        ("blank_key", [n for n, key in enumerate(rows) if all(map(is_absent, key))]),
-        ("duplicate_key", [n for n, key in enumerate(rows) if times[key] > 1]),
-    ):
-        if found:
-            what = kind.replace("_", " ")
-            message = f"{plural(len(found), 'row')} with a {what}, the first is row {found[0]}"
-            notes.append((side, f"$[{found[0]}]", kind, message, rows[found[0]]))
-    return notes
 
 
 def _keys_of(table: Reading, keys: Sequence[str | None]) -> list[tuple[str, ...]]:
@@ -382,21 +350,18 @@ def _keys_of(table: Reading, keys: Sequence[str | None]) -> list[tuple[str, ...]
 
 def _align_strictly(tables: Tables, asker: Asker) -> Alignment:
     """Align columns, then rows, and judge the cells, by the rules of ``strict``."""
-    gold, predicted, notes = tables.gold, tables.predicted, list[Note]()
+    gold, predicted, problems = tables.gold, tables.predicted, list[str]()
     columns = align_columns(list(gold.columns), list(predicted.columns), asker.scores)
     partner = {column.gold: column for column in columns}
+    rows = [RowMatch(n, None, "missed") for n in range(gold.size)]
     if predicted.failure is None:
         keys = [partner[key].predicted for key in tables.keys]
         lost = [key for key in tables.keys if partner[key].predicted is None]
         if lost:
-            message = f"the prediction has no key column {', '.join(map(repr, lost))}"
-            notes.append(("predicted", "$", "key_missing", message, lost))
-        notes += _key_notes("predicted", predicted, [key for key in keys if key is not None])
+            problems.append(f"the prediction has no key column {', '.join(map(repr, lost))}")
         # without the judge's columns, so that the judge has no part in the pairs that need none
         named = sorted(
-            (str(c.gold), str(c.predicted))
-            for c in columns
-            if c.gold is not None and c.predicted is not None and c.rule != "judge"
+            (str(c.gold), str(c.predicted)) for c in columns if c.rule in ("name", "normalised")
         )
         sides = (
             _side(gold, tables.keys, [(name, name) for name, _ in named]),
@@ -404,17 +369,16 @@ def _align_strictly(tables: Tables, asker: Asker) -> Alignment:
         )
         threshold = float(tables.rules.threshold)
         rows = align_rows(*sides, threshold=threshold, ask=asker.scores)
-    else:
-        rows = [RowMatch(n, None, "missed") for n in range(gold.size)]
 
-    def verdicts_of(questions: Sequence[TextPair]) -> list[Verdict]:
+    def judge(questions: Sequence[TextPair]) -> list[Verdict]:
         """Judge each pair of texts once; the judge is asked all together."""
         verdicts = {q: _by_rules(partner[q[0]], *q[1:], q[0] in tables.numeric) for q in questions}
         asked = [question for question, verdict in verdicts.items() if verdict is None]
         verdicts |= dict(zip(asked, asker.answers(asked), strict=True))
         return [verdicts[question] for question in questions]  # type: ignore[misc]
 
-    return Alignment(tables, columns, rows, cell_records(tables, columns, rows, verdicts_of), notes)
+    cells = list_cells(tables, columns, rows, judge)
+    return Alignment(tables, columns, rows, cells, problems)
 
 
 def _side(table: Reading, keys: Sequence[str | None], named: Sequence[tuple[str, str]]) -> Side:
@@ -466,45 +430,34 @@ def _by_rules(column: ColumnMatch, gold: str, predicted: str, is_numeric: bool) 
 
 def _ratios(found: Alignment) -> dict[str, float]:
     """Compute precision, recall and F1 of cells, rows and columns, as `SUMMARY` describes them."""
-    tables, columns, rows, cells = found[:4]
-
-    def total(some: Sequence[Mapping[str, Any]]) -> float:
-        # one after the other, as in the released code: sums of fractions depend on the order
-        return float(reduce(add, (cell["score"] or 0.0 for cell in some), 0.0))
-
+    tables, columns, rows, cells, _ = found
     released, width = tables.rules.released, len(tables.values)
-    gold_rows, predicted_rows = tables.gold.size, tables.predicted.size
-    extra = sum(cell["column"] is None for cell in cells)
-    in_pairs = [cell for cell in cells if _is_in_pair(cell)]
+    in_pairs = [cell.score for cell in cells if cell.in_pair]
     aligned = sum(m.gold in tables.values and m.predicted is not None for m in columns)
+    extra = sum(cell.column.gold is None for cell in cells)
     counts = {
-        "score_sum": total(cells),
-        "gold_cells": gold_rows * width,
-        "predicted_cells": predicted_rows * width + extra,
+        "score_sum": float(sum(cell.score for cell in cells)),
+        "gold_cells": tables.gold.size * width,
+        "predicted_cells": tables.predicted.size * width + extra,
         "matched_cells": len(in_pairs),
-        "gold_rows": gold_rows,
-        "predicted_rows": predicted_rows,
+        "gold_rows": tables.gold.size,
+        "predicted_rows": tables.predicted.size,
         "matched_rows": sum(row.status == "matched" for row in rows),
     }
     ratios = {
         "column_precision": _share(aligned, aligned + sum(m.gold is None for m in columns)),
         # the released code asks which of the configured columns gold has
         "column_recall": _share(width, tables.configured) if released else _share(aligned, width),
-        "average_cell_score": _share(total(in_pairs), len(in_pairs)),
+        "average_cell_score": _share(sum(in_pairs), len(in_pairs)),
     }
     for kind, right in (("cell", counts["score_sum"]), ("row", counts["matched_rows"])):
         wholes = [counts[f"{side}_{kind}s"] for side in ("predicted", "gold")]
         precision, recall = (_share(right, whole) for whole in wholes)
         if not any(wholes) and not released:  # nothing was asked for, and nothing was predicted
             precision = recall = 1.0
-        both = precision + recall
-        f1 = 2 * (precision * recall) / both if both > 0 else 0.0
+        f1 = _share(2 * precision * recall, precision + recall)
         ratios |= {f"{kind}_precision": precision, f"{kind}_recall": recall, f"{kind}_f1": f1}
     return counts | ratios
-
-
-def _is_in_pair(cell: Mapping[str, Any]) -> bool:
-    return all(cell[name] is not None for name in ("column", "gold_row", "predicted_row"))
 
 
 def _share(part: float, whole: float) -> float:
@@ -519,27 +472,19 @@ class TableComparison(TextCard):
     """The result of one comparison of tables, frozen; made by `compare`.
 
     A `ScoredResult`: statistics and views take it with ``measure=``, such as ``"cell_f1"``.
+
+    Attributes
+    ----------
+    meta : dict
+        Profile, judge, keys and other roles, parsability, ``problem``, seconds, versions.
     """
 
     _found: Alignment
+    #: Both tables as `read_answer` reads them; the rules of ``aoe`` read them otherwise.
     _tables: Tables
-    _ratios: Mapping[str, float]
     #: Calls of a model by column (or ``column``, ``key``); None: a rating of the whole answer.
     _calls: tuple[tuple[str | None, JudgeCall], ...]
-    _meta: Mapping[str, Any]
-    #: Compares the same tables by other rules; not in a pickle.
-    _again: Callable[[TableRules], TableComparison] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the records; frames are made again."""
-        names = ("_found", "_tables", "_ratios", "_calls", "_meta")
-        return {name: self.__dict__[name] for name in names}
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Profile, judge, keys and other roles, parsability, seconds, versions."""
-        versions = {"pandas": pd.__version__, "python": sys.version.split()[0]}
-        return {**self._meta, "extractbench_nb": __version__, **versions}
+    meta: dict[str, Any]
 
     @property
     def profile(self) -> TableRules:
@@ -558,23 +503,7 @@ class TableComparison(TextCard):
 
     def labelled(self, **labels: Any) -> TableComparison:
         """Return the same result with labels in `meta`, such as ``run`` and ``document``."""
-        return replace(self, _meta={**self._meta, **labels})
-
-    def with_threshold(self, threshold: float) -> TableComparison:
-        """Compare the same tables with another threshold of similarity between keys, 0 to 100.
-
-        Raises
-        ------
-        InputError
-            The threshold is negative, or this result was unpickled: a pickle holds neither the
-            judge nor the compared objects.
-        """
-        rules = rules_of(self.profile, threshold=threshold)
-        if self._again is None:
-            raise InputError("a result from a pickle keeps its threshold; call compare() again")
-        if rules == self.profile:
-            return self
-        return self._again(rules).labelled(**{n: self._meta[n] for n in LABELS if n in self._meta})
+        return replace(self, meta={**self.meta, **labels})
 
     def losses(self, recall: EvidenceRecall | None = None) -> pd.DataFrame:
         r"""Add up the points that were lost at each stage: retrieval, columns, keys, rows, cells.
@@ -613,38 +542,73 @@ class TableComparison(TextCard):
                 "times; call compare() with profile='strict'"
             )
         stage_of = {reason: stage for stage, reasons in STAGES.items() for reason in reasons}
-        if any(note[2] == "key_missing" for note in self._found.notes):
+        keys = set(self._tables.keys)
+        if any(column.gold in keys and column.predicted is None for column in self._found.columns):
             stage_of |= dict.fromkeys(STAGES["rows"], "keys")
         unread = set[tuple[Any, Any]]()
         if recall is not None:
             lacking = recall.cells[recall.cells["status"] != "retrieved"]
             unread.update(zip(lacking["row"], lacking["column"], strict=True))
-        cells, rows = self._found.cells, []
-        sides = {
-            "recall": [c for c in cells if None not in (c["gold_row"], c["column"])],
-            "precision": [c for c in cells if c["predicted_row"] is not None],
-        }
-        for side, part in sides.items():
-            lost: Counter[str] = Counter()
-            for cell in part:
-                stage = stage_of.get(cell["reason"], "cells")
-                if stage != "answer" and (cell["gold_row"], cell["column"]) in unread:
-                    stage = "retrieval"
-                lost[stage] += 1.0 - (cell["score"] or 0.0)  # type: ignore[assignment]
-            left = total = float(len(part))
+        lost: dict[str, Counter[str]] = {"recall": Counter(), "precision": Counter()}
+        totals = Counter[str]()
+        for cell in self._found.cells:
+            stage = stage_of.get(cell.verdict.reason, "cells")
+            if stage != "answer" and (cell.row.gold, cell.column.gold) in unread:
+                stage = "retrieval"
+            in_sides = {
+                "recall": cell.row.gold is not None and cell.column.gold is not None,
+                "precision": cell.row.predicted is not None,
+            }
+            for side in filter(in_sides.get, in_sides):
+                totals[side] += 1
+                lost[side][stage] += 1.0 - cell.score  # type: ignore[assignment]
+        rows = []
+        for side, of_stage in lost.items():
+            left = float(totals[side])
             for stage in STAGES:
                 if stage != "retrieval" or recall is not None:
-                    left -= lost[stage]
-                    share = left / total if total else None
-                    rows.append((side, stage, float(lost[stage]), left, share))
+                    left -= of_stage[stage]
+                    share = left / totals[side] if totals[side] else None
+                    rows.append((side, stage, float(of_stage[stage]), left, share))
         return LOSS_COLUMNS.from_rows(rows)
 
     @cached_property
     def cells(self) -> pd.DataFrame:
         """One row per cell of gold or the prediction."""
-        cells = CELL_COLUMNS.from_records(self._found.cells)
-        # gold's table as one more row, so that values of other rows are recognised; numeric columns
-        # hold numbers, since the texts 1200 and 1300 would be read as years
+        records, tables = [], self._found.tables
+        numeric = "number_tolerance" if tables.rules.released else "number_exact"
+        for cell in self._found.cells:
+            row, column, verdict = cell.row, cell.column, cell.verdict
+            name = member(str(column.predicted if column.gold is None else column.gold))
+            place = f"+{row.predicted}" if row.gold is None else row.gold
+            passed = verdict.outcome in ("correct", "both_absent")
+            metric = METRIC if column.gold is None else _METRICS[tables.rules.cells]
+            records.append(
+                {
+                    **verdict._asdict(),
+                    "path": f"$[{place}]{name}",
+                    "field": f"[]{name}",
+                    "metric": numeric if column.gold in tables.numeric else metric,
+                    "passed": None if verdict.score is None else passed,
+                    "gold": cell.gold,
+                    "predicted": cell.predicted,
+                    "gold_state": _state(cell.gold),
+                    "predicted_state": _state(cell.predicted),
+                    "required": column.gold is not None,
+                    "gold_row": row.gold,
+                    "predicted_row": row.predicted,
+                    "column": column.gold,
+                    "predicted_column": None if row.predicted is None else column.predicted,
+                    "depth": 2,
+                    "counted": True,
+                    "weight": 1.0,
+                }
+            )
+        cells = CELL_COLUMNS.from_records(records)
+        return cells.assign(kind=pd.Series(self._kinds(cells), index=cells.index, dtype=TEXT))
+
+    def _kinds(self, cells: pd.DataFrame) -> list[str | None]:
+        """Say how values differ; numeric columns hold numbers, as 1200 would be read as a year."""
         numeric = set(self._tables.numeric)
 
         def value(text: str | None, column: str | None) -> Any:
@@ -653,19 +617,19 @@ class TableComparison(TextCard):
                 return text
             return int(number) if number == number.to_integral_value() else float(number)
 
-        gold = [
+        rows = [
             {str(name): value(text, str(name)) for name, text in row.items()}
             for row in self.gold.to_dict("records")
         ]
-        table = {"path": "$", "outcome": "correct", "gold": gold, "predicted": None}
-        values = {name: cells[name].tolist() for name in table}
-        for side in ("gold", "predicted"):
-            values[side] = list(map(value, values[side], cells["column"].tolist()))
-        frame = pd.DataFrame(
-            {name: pd.Series([*values[name], table[name]], dtype=object) for name in table}
-        )
-        kinds = pd.Series(mismatch_kinds(frame)[:-1], index=cells.index, dtype=TEXT)
-        return cells.assign(kind=kinds)
+        # gold's table is one more row, so that values of other rows are recognised
+        columns = {
+            "path": [*cells["path"], "$"],
+            "outcome": [*cells["outcome"], "correct"],
+            "gold": [*map(value, cells["gold"], cells["column"]), rows],
+            "predicted": [*map(value, cells["predicted"], cells["column"]), None],
+        }
+        frame = pd.DataFrame({n: pd.Series(v, dtype=object) for n, v in columns.items()})
+        return mismatch_kinds(frame)[:-1]
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -675,40 +639,43 @@ class TableComparison(TextCard):
     @property
     def scores(self) -> pd.DataFrame:
         """One row per measure: run and document, if labelled, measure and score."""
-        labels = {name: self._meta.get(name) for name in LABELS[:2]}
+        labels = {name: self.meta.get(name) for name in LABELS[:2]}
         return scores_of(pd.DataFrame([labels | self.summary.to_dict()]), MEASURES)
 
     @cached_property
     def matches(self) -> pd.DataFrame:
         """One row per row of gold, plus one per spurious predicted row."""
-        means = _means(self._found.cells, "gold_row", "predicted_row")
+        means = self._means(lambda cell: cell.row)
         named = {column.gold: column.predicted for column in self._found.columns}
         ours, theirs, keys = self._tables.gold, self._tables.predicted, self._tables.keys
         names = _joined_keys(ours, keys), _joined_keys(theirs, map(named.get, keys))
         return MATCH_COLUMNS.from_rows(
             # the released rules may read other rows than there are here
-            (*row, means.get(row[:2]), names[0].get(row.gold), names[1].get(row.predicted))
+            (*row, means.get(row), names[0].get(row.gold), names[1].get(row.predicted))
             for row in self._found.rows
         )
 
     @cached_property
     def columns(self) -> pd.DataFrame:
         """One row per column of gold, plus one per extra predicted column."""
-        means, tables = _means(self._found.cells, "column"), self._tables
+        means, tables = self._means(lambda cell: cell.column), self._tables
         roles = dict.fromkeys(tables.values, "value") | dict.fromkeys(tables.keys, "key")
         return COLUMN_COLUMNS.from_rows(
             (
-                *(gold, predicted),
-                "extra" if gold is None else roles.get(gold, "unused"),
-                *(status, rule, gold in tables.numeric, means.get((gold,))),
+                *column[:2],
+                "extra" if column.gold is None else roles.get(column.gold, "unused"),
+                *(*column[2:], column.gold in tables.numeric, means.get(column)),
             )
-            for gold, predicted, status, rule in self._found.columns
+            for column in self._found.columns
         )
 
-    @cached_property
-    def warnings(self) -> pd.DataFrame:
-        """Warnings: a repaired answer, blank or repeated keys, failures of the judge."""
-        return Evaluation.spec("warnings").from_rows(self._found.notes)
+    def _means(self, key: Callable[[Cell], Any]) -> dict[Any, float]:
+        """Average the scores of cells in matched rows."""
+        scores = defaultdict[Any, list[float]](list)
+        for cell in self._found.cells:
+            if cell.in_pair:
+                scores[key(cell)].append(cell.score)
+        return {group: fmean(some) for group, some in scores.items()}
 
     @cached_property
     def judge_calls(self) -> pd.DataFrame:
@@ -725,14 +692,13 @@ class TableComparison(TextCard):
     @cached_property
     def summary(self) -> pd.Series:
         """Scores and counts."""
-        cells = self._found.cells
-        counts = Counter(cell["outcome"] for cell in cells)
-        passed = sum(bool(cell["passed"]) for cell in cells)
+        counts = Counter(cell.verdict.outcome for cell in self._found.cells)
+        total, passed = counts.total(), counts["correct"] + counts["both_absent"]
         values = {
-            **self._ratios,
-            "pass_rate": _share(passed, len(cells)),
-            "evaluated": len(cells),
-            "judged": len(cells) - counts["judge_error"],
+            **_ratios(self._found),
+            "pass_rate": _share(passed, total),
+            "evaluated": total,
+            "judged": total - counts["judge_error"],
             "passed": passed,
             **{name: counts[outcome] for name, outcome in _COUNTED.items()},
             "llm_calls": len(self._calls),
@@ -742,45 +708,27 @@ class TableComparison(TextCard):
         return pd.Series([values[n] for n in names], index=names, dtype=float, name="summary")
 
     def __repr__(self) -> str:
-        """Write scores, counts, and what went wrong, in a few lines."""
-        s, found = self.summary, self._found
-        shown = " · ".join(f"{name} {s[name]:.3f}" for name in _SHOWN)
-        lines = [f"TableComparison ({self.profile.name}): {shown}"]
-        for name, values in {
-            "columns": [m.status for m in found.columns],
-            "rows": [m.status for m in found.rows],
-            "cells": [c["outcome"] for c in found.cells],
-        }.items():
-            counted = ", ".join(f"{n} {value}" for value, n in Counter(values).most_common())
-            lines.append(f"{name}: {counted or 'none'}")
-        if s["judge_errors"]:
-            errors = plural(int(s["judge_errors"]), "cell")
-            lines.append(f"{errors} without a verdict; scores are lower bounds")
-        if found.notes:
-            kinds = ", ".join(dict.fromkeys(note[2] for note in found.notes))
-            lines.append(f"{plural(len(found.notes), 'warning')}: {kinds}")
-        return "\n  ".join(lines)
+        """Write the scores, and the problem."""
+        shown = " · ".join(f"{name} {self.summary[name]:.3f}" for name in _SHOWN)
+        line = f"TableComparison ({self.profile.name}): {shown}"
+        return line if self.meta["problem"] is None else f"{line}\n  {self.meta['problem']}"
+
+
+def _state(text: str | None) -> str:
+    if text is None:
+        return "missing"
+    return "present" if text.strip() else "null"
 
 
 def labelled_frame(
     results: Iterable[TableComparison], parts: Sequence[pd.DataFrame], names: Sequence[str] = LABELS
 ) -> pd.DataFrame:
     """Put one frame of each result together, led by their labels."""
-    labels = [[result._meta.get(name) for name in names] for result in results]
-    sizes = map(len, parts)
-    rows = [row for row, size in zip(labels, sizes, strict=True) for _ in range(size)]
+    labels = [[result.meta.get(name) for name in names] for result in results]
+    rows = [row for row, part in zip(labels, parts, strict=True) for _ in range(len(part))]
     filled = [part for part in parts if len(part)] or [parts[0]]
     ids = pd.DataFrame(rows, columns=pd.Index(names), dtype=TEXT)
     return pd.concat([ids, pd.concat(filled, ignore_index=True)], axis=1)
-
-
-def _means(cells: Iterable[Mapping[str, Any]], *by: str) -> dict[tuple[Any, ...], float]:
-    """Average the scores of cells in matched rows; 0 where there is no verdict."""
-    scores: dict[tuple[Any, ...], list[float]] = {}
-    for cell in cells:
-        if _is_in_pair(cell):
-            scores.setdefault(tuple(cell[name] for name in by), []).append(cell["score"] or 0.0)
-    return {key: fmean(values) for key, values in scores.items()}
 
 
 def _joined_keys(table: Reading, keys: Iterable[str | None]) -> dict[int | None, str]:

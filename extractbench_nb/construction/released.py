@@ -20,12 +20,12 @@ from extractbench_nb.construction.aligning import (
     Alignment,
     Asker,
     ColumnMatch,
-    Note,
     RowMatch,
     Tables,
     TextPair,
     Verdict,
-    cell_records,
+    in_order,
+    list_cells,
 )
 from extractbench_nb.construction.answers import Reading, fenced_frame, read_csv
 from extractbench_nb.construction.table_rules import PASS_MARK, TableRules
@@ -57,19 +57,14 @@ def align_released(
         raise InputError("gold cannot be read by pandas.read_csv")
     known = [name for name in values if name in gold.columns]
     if not known:
-        message = "gold has none of the compared columns"
-        note: Note = ("gold", "$", "nothing_compared", message, None)
-        return Alignment(tables._replace(values=[], configured=0), [], [], [], [note])
+        nothing = tables._replace(values=[], configured=0)
+        return Alignment(nothing, [], [], [], ["gold has none of the compared columns"])
     for name in keys:
         if name not in gold.columns:
             raise InputError(f"keys: gold has no column {name!r}; {nearest(name, gold.columns)}")
-    notes: list[Note] = []
-    lost = [] if predicted is None else [name for name in keys if name not in predicted.columns]
+    problems = []
     if predicted is None and not tables.predicted.failure:
-        notes.append(("predicted", "$", "unreadable", "pandas.read_csv cannot read it", None))
-    elif lost:
-        message = f"the prediction has no key column {lost[0]!r}"
-        notes.append(("predicted", "$", "key_missing", message, None))
+        problems.append("pandas.read_csv cannot read the prediction")
     ours, theirs = (_texts(f, [*keys, *known], {*numeric} - {*keys}) for f in (gold, predicted))
     key_rows = _key_rows(ours, keys, ""), _key_rows(theirs, keys, rules.key_suffix)
     pairs: list[RowMatch] = []
@@ -89,8 +84,9 @@ def align_released(
     ]
     columns += [ColumnMatch(None, n, "extra") for n in names if n not in gold.columns]
     used = Tables(ours, theirs, keys, known, numeric, len(values), rules)
-    cells = cell_records(used, columns, rows, lambda texts: _verdicts(texts, used, asker))
-    return Alignment(used, columns, rows, cells, notes)
+    cells = list_cells(used, columns, rows, lambda texts: _verdicts(texts, used, asker))
+    cells.sort(key=lambda c: (c.row.gold is None, c.row.gold or 0, c.row.predicted or 0))
+    return Alignment(used, columns, in_order(rows), cells, problems)
 
 
 # --- reading --------------------------------------------------------------------------------------

@@ -25,16 +25,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from extractbench_nb.construction.table_dataset import DOCUMENT_SUFFIXES, TableTask, document_text
+from extractbench_nb.construction.table_dataset import TableTask, document_text
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.judges import scrub
-from extractbench_nb.support.wording import one_line, plural
+from extractbench_nb.support.wording import one_line
 from extractbench_nb.tables import text_of
 
 METHODS = ("bm25", "embedding")
-#: How the ranked chunks are put together: by score, or as AOE's released code does it.
-PROFILES = ("strict", "aoe")
 #: Chunks per table in AOE's runs, and their sizes in characters (README, RAG configuration).
 DEFAULT_K, CHUNK_SIZE, OVERLAP = 50, 512, 100
 #: Texts per request for embeddings, and chunks that are added to a store at once.
@@ -45,8 +43,8 @@ _SCRIPTS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000
 _UNSPACED = re.compile(f"[{_SCRIPTS}]")
 _WORD = re.compile(rf"[{_SCRIPTS}]+|\d+(?:[.,]\d+)*|[^\W\d_{_SCRIPTS}]+")
 
-#: What stands for documents: a task; texts or files by name; a folder.
-Documents: TypeAlias = TableTask | Mapping[str, str | Path] | str | os.PathLike[str]
+#: What stands for documents: a task; texts or files by name.
+Documents: TypeAlias = TableTask | Mapping[str, str | Path]
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
 
@@ -63,7 +61,7 @@ Ranked: TypeAlias = tuple[Chunk, float]
 
 CHUNK_COLUMNS = FrameSpec(
     "chunks",
-    "one row per retrieved chunk, in the order of the context",
+    "one row per retrieved chunk, best first",
     (
         Column("rank", "int64", "place in the order of the context", "1 and up"),
         Column("document", "string", "name of the document"),
@@ -82,23 +80,14 @@ def texts_of(documents: Documents) -> dict[str, str]:
     >>> texts_of({"a": "one text", "b": "another"})
     {'a': 'one text', 'b': 'another'}
     """
+    if isinstance(documents, TableTask):
+        return documents.texts
     given: Any = documents
-    if isinstance(given, TableTask):
-        return given.texts
-    if isinstance(given, str | os.PathLike):
-        folder = Path(given).expanduser()
-        if not folder.is_dir():
-            raise InputError(f"documents: no folder {one_line(str(folder), 200)!r}")
-        files = sorted(folder.iterdir())
-        given = {file.name: file for file in files if file.suffix.lower() in DOCUMENT_SUFFIXES}
-    if not isinstance(given, Mapping) or not all(
-        isinstance(one, str | Path) for one in given.values()
-    ):
-        raise InputError(
-            f"documents is {type(documents).__name__}; expected a TableTask, texts or files by "
-            "name, or a folder"
-        )
-    return {str(name): document_text(one) for name, one in given.items()}
+    if isinstance(given, Mapping) and all(isinstance(one, str | Path) for one in given.values()):
+        return {str(name): document_text(one) for name, one in given.items()}
+    raise InputError(
+        f"documents is {type(documents).__name__}; expected a TableTask, or texts or files by name"
+    )
 
 
 def split_documents(
@@ -110,13 +99,6 @@ def split_documents(
     `RecursiveCharacterTextSplitter`). A chunk shares at most `overlap` characters with the one
     before, and has no white space at its ends.
     """
-    if not all(type(size) is int for size in (chunk_size, overlap)) or not (
-        0 <= overlap < chunk_size
-    ):
-        raise InputError(
-            f"chunk_size is {chunk_size!r} and overlap {overlap!r}; expected whole numbers with "
-            "0 <= overlap < chunk_size"
-        )
     library = needs("langchain_text_splitters", "construction")
     splitter = library.RecursiveCharacterTextSplitter(chunk_size=chunk_size, chunk_overlap=overlap)
     return [
@@ -151,17 +133,12 @@ class Retriever:
         ``"bm25"``: words in common (Lucene's BM25, k1 1.5, b 0.75). ``"embedding"``: cosine
         similarity of embeddings.
     k : int, optional
-        Number of chunks.
+        Number of chunks, best first.
     chunk_size, overlap : int, optional
         Maximum number of characters of a chunk, and of those that it shares with the one before.
-    model : str, encoder or callable, optional
-        The embedding model: its name on an OpenAI-compatible server, such as ``"bge-m3"``; an
-        object with ``encode`` (sentence-transformers, model2vec); or a function from a list of
-        texts to vectors.
-    profile : str, optional
-        ``"strict"``: the `k` best chunks, best first. ``"aoe"``, as in AOE's released code: of the
-        ``max(5 k, 10)`` best chunks up to `k` per document, document by document, each text once,
-        so that there may be more than `k` chunks.
+    model : str or callable, optional
+        The embedding model: its name on an OpenAI-compatible server, such as ``"bge-m3"``; or a
+        function from a list of texts to vectors, such as the ``encode`` of sentence-transformers.
     api_base : str, optional
         Address of the server of a `model` that is a name, if it is not OpenAI's; it needs no key.
     store : str or path, optional
@@ -180,26 +157,27 @@ class Retriever:
     chunk_size: int = CHUNK_SIZE
     overlap: int = OVERLAP
     model: Any = None
-    profile: str = "strict"
     api_base: str | None = None
     store: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
-        for name, allowed in (("method", METHODS), ("profile", PROFILES)):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise InputError(f"{name}={value!r}; {nearest(value, allowed)}")
+        if self.method not in METHODS:
+            raise InputError(f"method={self.method!r}; {nearest(self.method, METHODS)}")
         _check_k(self.k)
-        model = self.model
-        if self.method == "bm25":
-            for name in ("model", "api_base", "store"):
-                if getattr(self, name) is not None:
-                    raise InputError(f"{name}= goes with method='embedding'")
-        elif not (isinstance(model, str) or callable(model) or hasattr(model, "encode")):
+        sizes = self.chunk_size, self.overlap
+        if {*map(type, sizes)} != {int} or not 0 <= self.overlap < self.chunk_size:
             raise InputError(
-                "method='embedding' needs model=, the name of a model such as 'bge-m3', an object "
-                f"with encode() or a function from texts to vectors; found {model!r}"
+                f"chunk_size is {sizes[0]!r} and overlap {sizes[1]!r}; expected whole numbers with "
+                "0 <= overlap < chunk_size"
+            )
+        is_model = isinstance(self.model, str) or callable(self.model)
+        if self.method == "bm25" and (self.model, self.api_base, self.store) != (None, None, None):
+            raise InputError("model=, api_base= and store= go with method='embedding'")
+        if self.method == "embedding" and not is_model:
+            raise InputError(
+                "method='embedding' needs model=, the name of a model such as 'bge-m3' or a "
+                f"function from texts to vectors; found {self.model!r}"
             )
         if self.store is not None and find_spec("chromadb") is None:
             raise InputError("store= needs chromadb; install it with: pip install chromadb")
@@ -207,11 +185,10 @@ class Retriever:
     @property
     def described(self) -> dict[str, Any]:
         """The options that decide the ranking, as JSON values; recorded with a run."""
-        names = ("method", "k", "chunk_size", "overlap", "profile")
-        model = self.model
-        named = model if model is None or isinstance(model, str) else type(model).__name__
-        index = {} if self.store is None else {"index": "chroma"}
-        return {name: getattr(self, name) for name in names} | {"model": named} | index
+        options = {n: getattr(self, n) for n in ("method", "k", "chunk_size", "overlap", "model")}
+        if callable(self.model):
+            options["model"] = getattr(self.model, "__qualname__", type(self.model).__name__)
+        return options if self.store is None else {**options, "index": "chroma"}
 
     def __call__(self, documents: Documents, query: str) -> Retrieved:
         """Return the chunks of documents that a query finds."""
@@ -222,8 +199,8 @@ class Retriever:
 
         Parameters
         ----------
-        documents : TableTask, dict, str or path
-            A task; texts or files by name; a folder.
+        documents : TableTask or dict
+            A task; texts or files by name.
 
         Returns
         -------
@@ -234,17 +211,23 @@ class Retriever:
         return Index(self, tuple(chunks))
 
 
+def _check_k(k: Any) -> int:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise InputError(f"k is {k!r}; expected a whole number of chunks, 1 or more")
+    return int(k)
+
+
 def _vectors(retriever: Retriever, texts: Sequence[str]) -> Vectors:
     """Return the embedding of each text as a row of length 1; zeros are not changed."""
-    model = retriever.model
+    model: Any = retriever.model
     if isinstance(model, str):
         vectors: Any = _served(model, texts, retriever.api_base)
     else:
-        vectors = (model.encode if hasattr(model, "encode") else model)(list(texts))
+        vectors = model(list(texts))
     try:
         matrix = np.asarray(vectors, dtype=np.float64)
     except (TypeError, ValueError):
-        matrix = np.full((0, 0), np.nan)
+        matrix = np.empty(0)
     is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
     if not is_complete or not np.isfinite(matrix).all():
         raise InputError(
@@ -253,12 +236,6 @@ def _vectors(retriever: Retriever, texts: Sequence[str]) -> Vectors:
         )
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     return (matrix / np.where(lengths, lengths, 1.0)).astype(np.float32)
-
-
-def _check_k(k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k is {k!r}; expected a whole number of chunks, 1 or more")
-    return int(k)
 
 
 def _served(model: str, texts: Sequence[str], api_base: str | None) -> list[list[float]]:
@@ -313,18 +290,14 @@ class Index:
         return Retrieved(CHUNK_COLUMNS.from_rows(rows))
 
     def select(self, query: str, k: int) -> list[Ranked]:
-        """Rank chunks by the retriever's profile; equal scores in the order of the documents."""
-        is_strict = self.retriever.profile == "strict"
-        count = min(k if is_strict else released_count(k), len(self.chunks))
-        if not count:
+        """Return the best chunks; equal scores in the order of the documents."""
+        if not self.chunks:
             return []
         if self.retriever.store is not None:
-            ranked = self._stored(query, count)
-        else:
-            scores = self._scores(query)
-            best = np.argsort(-scores, kind="stable")[:count]
-            ranked = [(self.chunks[i], float(scores[i])) for i in best]
-        return ranked if is_strict else grouped_by_document(ranked, k)
+            return self._stored(query, min(k, len(self.chunks)))
+        scores = self._scores(query)
+        best = np.argsort(-scores, kind="stable")[:k]
+        return [(self.chunks[i], float(scores[i])) for i in best]
 
     def _scores(self, query: str) -> Vectors:
         """Return the score of every chunk: of BM25, or cosine similarity."""
@@ -377,24 +350,6 @@ class Index:
         return [(self.chunks[int(id_)], 1.0 - float(distance)) for id_, distance in pairs]
 
 
-def released_count(k: int) -> int:
-    """Return how many chunks AOE's released code asks its store for."""
-    return max(5 * k, 10)
-
-
-def grouped_by_document(ranked: Sequence[Ranked], k: int) -> list[Ranked]:
-    """Put ranked chunks together as AOE's released code does it.
-
-    Up to `k` chunks of each document, document by document in the order of their best chunks. Of
-    equal texts the last one is kept, at the place of the first.
-    """
-    by_document: dict[str, list[Ranked]] = {}
-    for chunk, score in ranked:
-        by_document.setdefault(chunk.document, []).append((chunk, score))
-    kept = (pair for group in by_document.values() for pair in group[:k])
-    return list({pair[0].text: pair for pair in kept}.values())
-
-
 # --- evidence -------------------------------------------------------------------------------------
 
 STATUSES = ("retrieved", "missed", "cut", "absent")
@@ -426,7 +381,7 @@ RECALL_COLUMNS = FrameSpec(
 )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class EvidenceRecall:
     """The gold cells that a retriever found; made by `evidence_recall`.
 
@@ -447,16 +402,6 @@ class EvidenceRecall:
         value = self.by_k["recall"].iloc[-1]
         return None if pd.isna(value) else float(value)
 
-    def __repr__(self) -> str:
-        """Return the recall of every `k`."""
-        absent = int((self.cells["status"] == "absent").sum())
-        cells = plural(len(self.cells), "gold cell")
-        lines = [f"EvidenceRecall of {cells}, {absent} of them in no document"]
-        for k, _, known, hits, share in self.by_k.itertuples(index=False):
-            recall = "" if pd.isna(share) else f"  {share:.3f}"
-            lines.append(f"  {k:>5} chunks: {hits} of {known}{recall}")
-        return "\n".join(lines)
-
 
 def evidence_recall(
     gold: pd.DataFrame | TableTask,
@@ -476,8 +421,8 @@ def evidence_recall(
     ----------
     gold : pandas.DataFrame or TableTask
         The gold table, keys included.
-    documents : TableTask, dict, str or path, optional
-        The documents: a task, texts or files by name, or a folder; those of the task by default.
+    documents : TableTask or dict, optional
+        The documents: a task, or texts or files by name; those of the task by default.
     retriever : str or Retriever, optional
         ``"bm25"``, or a `Retriever`, whose own `k` is not used.
     k : int or list of int, optional
@@ -498,11 +443,11 @@ def evidence_recall(
     Examples
     --------
     >>> from extractbench_nb.construction import evidence_recall, load
-    >>> evidence_recall(load()["retailer_results"], k=[2, 5, 10])
-    EvidenceRecall of 29 gold cells, 1 of them in no document
-          2 chunks: 12 of 28  0.429
-          5 chunks: 18 of 28  0.643
-         10 chunks: 28 of 28  1.000
+    >>> evidence_recall(load()["retailer_results"], k=[2, 5, 10]).by_k
+        k  cells  in_documents  retrieved    recall
+    0   2     29            28         12  0.428571
+    1   5     29            28         18  0.642857
+    2  10     29            28         28       1.0
     """
     if isinstance(gold, TableTask):
         documents = gold if documents is None else documents

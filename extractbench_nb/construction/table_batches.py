@@ -7,13 +7,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import pandas as pd
 
-from extractbench_nb.construction.answers import FAILURES, READING_KINDS
 from extractbench_nb.construction.comparing import (
     MEASURES,
     SUMMARY,
@@ -33,7 +32,7 @@ from extractbench_nb.construction.table_dataset import (
 from extractbench_nb.construction.table_rules import TableRules, rules_of
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas, scores_of
 from extractbench_nb.core.text import Judge, JudgeError, OfflineJudge, check_judge, choose_judge
-from extractbench_nb.errors import DatasetError, InputError, nearest
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.judges import (
     MARK_SCHEMA,
     ModelJudge,
@@ -48,7 +47,6 @@ from extractbench_nb.runs import Run, frame_of_outputs, is_run
 from extractbench_nb.support.cards import TextCard
 from extractbench_nb.support.concurrency import progress_bar, run_anywhere
 from extractbench_nb.support.files import make_folder, read_text, write_texts
-from extractbench_nb.support.wording import one_line, plural
 
 #: The parts of a rating, and AOE's weights of them.
 QUALITY_WEIGHTS = {"intent": 2, "columns": 3, "content": 3, "format": 2}
@@ -65,16 +63,14 @@ SUMMARY_COLUMNS = FrameSpec(
         Column("task", "string", "kind of table, if known", nullable=True),
         Column("language", "string", "language of query and documents, if known", nullable=True),
         Column("valid", "bool", "whether there is a table"),
-        Column("message", "string", "why there is none", nullable=True),
         Column("direct", "bool", "whether AOE's released code reads the answer unchanged"),
         Column("mapped", "bool", "whether there is a table with rows, read by rules"),
-        Column("failure_mode", "string", "why it is not direct", ", ".join(READING_KINDS), True),
+        Column("problem", "string", "what was repaired, or why there is no table", nullable=True),
         Column("documents", "Int64", "documents that the table is built from", "0 and up", True),
         Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
         *SUMMARY.columns,
         Column("quality", "Float64", "weighted mean of the next four", "0 to 100", True),
         *(Column(name, "Int64", "rated by the model", "0 to 100", True) for name in _QUALITY),
-        Column("quality_problem", "string", "why there is no rating", nullable=True),
     ),
 )
 BY_RUN = FrameSpec(
@@ -95,8 +91,7 @@ BY_RUN = FrameSpec(
         Column("llm_cost_usd", "Float64", "their cost", "0 and up", True),
     ),
 )
-_SHOWN = ("cell_f1", "row_f1", "column_recall", "direct", "mapped")
-_MOST_RUNS = 20
+_SHOWN = ["run", "tables", "missing", "direct", "mapped", "cell_f1", "row_f1", "column_recall"]
 #: The scores of a table in AOE's files, and our names of them where they differ.
 AOE_SCORES = {
     **{name: name for name in ("column_recall", "row_precision", "row_recall", "row_f1")},
@@ -104,10 +99,7 @@ AOE_SCORES = {
     "total_compared_cells_in_matched": "matched_cells",
     "average_cell_score_in_matched": "average_cell_score",
 }
-_TEXT_FILES = (".txt", ".md", ".csv", ".tsv", ".json", ".jsonl")
 
-#: A run, its answer as text, object or None, and the table that it is for.
-_Answer: TypeAlias = tuple[str, Any, TableTask]
 #: A comparison, and the columns of ``summary`` that it does not have itself.
 _Scored: TypeAlias = tuple[TableComparison, dict[str, Any]]
 
@@ -172,9 +164,10 @@ def evaluate_tables(
     scored = [_compared(chosen, rules, *answer) for answer in shown]
     if rater is not None:
         scored = _rated(rater, scored, answers)
-    frame = SUMMARY_COLUMNS.from_records([_record(found, about) for found, about in scored])
+    records = [{**found.summary.to_dict(), **found.meta, **about} for found, about in scored]
+    frame = SUMMARY_COLUMNS.from_records(records)
     if rater is None:
-        frame = frame.drop(columns=["quality", *_QUALITY, "quality_problem"])
+        frame = frame.drop(columns=["quality", *_QUALITY])
     names = {"profile": rules.name, "judge": chosen.name, "quality": rater and rater.name}
     found = {(c.meta["run"], c.meta["document"]): c for c, _ in scored}
     return TableEvaluations(found, frame, names)
@@ -193,6 +186,7 @@ def _compared(judge: Judge, rules: TableRules, run: str, answer: Any, task: Tabl
     schema = f"{task.task}{f' ({task.language})' if task.language else ''}" or task.id
     labels = {"run": run, "document": task.id, "domain": task.domain or None, "schema": schema}
     about = {
+        "valid": bool(len(found.predicted.columns)),
         "task": task.task or None,
         "language": task.language or None,
         "documents": len(task.documents),
@@ -201,34 +195,18 @@ def _compared(judge: Judge, rules: TableRules, run: str, answer: Any, task: Tabl
     return found.labelled(**labels), about
 
 
-def _record(found: TableComparison, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of ``summary`` of a comparison."""
-    meta, problems = found.meta, found.warnings
-    is_table = meta["mapped"] or bool(len(found.predicted.columns))
-    failures = problems.loc[problems["kind"].isin(FAILURES), "message"]
-    message = None if is_table else failures.iloc[-1]
-    entries = {str(name): value for name, value in found.summary.items()}
-    return {**entries, **meta, **about, "valid": is_table, "message": message}
-
-
-def _read(runs: Any, dataset: Any) -> list[_Answer]:
-    """Read what is compared, and check all of it before any work."""
+def _read(runs: Any, dataset: Any) -> list[tuple[str, Any, TableTask]]:
+    """Return runs, answers (text, object or None) and tasks; all are checked before any work."""
     if dataset is not None and not isinstance(dataset, TableDataset):
         dataset = load(dataset)
     if isinstance(runs, str | os.PathLike):
         path = Path(runs)
         if is_run(path):
             runs = Run.open(path)
-        elif dataset is None:
-            try:
-                runs = load(runs)
-            except DatasetError as error:
-                raise DatasetError(f"{error}; if gold is elsewhere, pass dataset") from error
         else:
-            runs = answers_in(path, [task.id for task in dataset])
+            runs = load(runs) if dataset is None else answers_in(path, [t.id for t in dataset])
     if isinstance(runs, TableDataset):
-        dataset = dataset or runs
-        runs = runs.runs
+        dataset, runs = dataset or runs, runs.runs
     frame = frame_of_outputs([_named(s) for s in (runs if isinstance(runs, list) else [runs])])
     if frame.empty:
         raise InputError("runs holds no answers; expected files run/table.txt, or rows of a frame")
@@ -236,8 +214,12 @@ def _read(runs: Any, dataset: Any) -> list[_Answer]:
         raise InputError("runs has no gold; pass dataset=")
     raw = frame["raw"].astype(object).where(frame["raw"].notna(), None)
     return [
-        (str(run), _text_of_file(answer), dataset[str(document)])
-        for run, document, answer in zip(frame["run"], frame["document"], raw, strict=True)
+        (
+            str(run),
+            read_text(answer, "answer") if isinstance(answer, Path) else answer,
+            dataset[id_],
+        )
+        for run, id_, answer in zip(frame["run"], frame["document"].map(str), raw, strict=True)
     ]
 
 
@@ -246,15 +228,8 @@ def _named(source: Any) -> Any:
     source = source.outputs if isinstance(source, Run) else as_pandas(source)
     if not isinstance(source, pd.DataFrame):
         return source
-    source = source.rename(columns={"predicted": "raw"})
-    if "document" not in source.columns:
-        source = source.rename(columns={"table": "document"})
+    source = source.rename(columns={"predicted": "raw", "table": "document"})
     return source[[name for name in ("run", "document", "raw") if name in source.columns]]
-
-
-def _text_of_file(answer: Any) -> Any:
-    is_text = isinstance(answer, Path) and answer.suffix.lower() in _TEXT_FILES
-    return read_text(answer, "answer") if is_text else answer
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -264,11 +239,18 @@ class TableEvaluations(TextCard):
     A `ScoredResult`: `compare_runs`, `breakdown`, `difficulty` and `explore` take it with
     ``measure=``; a table is a ``document``. The frames of `TableComparison` are led by run,
     document, domain and schema.
+
+    Attributes
+    ----------
+    summary : pandas.DataFrame
+        One row per run and table.
+    meta : dict
+        Profile, judge, and the model that rates.
     """
 
     _comparisons: Mapping[tuple[str, str], TableComparison]
-    _summary: pd.DataFrame
-    _meta: Mapping[str, Any]
+    summary: pd.DataFrame
+    meta: Mapping[str, Any]
 
     #: What `compare_runs` compares by default.
     measures: ClassVar[tuple[str, ...]] = ("cell_f1", "row_f1", "column_recall")
@@ -277,53 +259,34 @@ class TableEvaluations(TextCard):
         """Count the answers."""
         return len(self._comparisons)
 
-    @property
-    def meta(self) -> dict[str, Any]:
-        """Profile, judge, and the model that rates."""
-        return dict(self._meta)
-
-    @property
-    def summary(self) -> pd.DataFrame:
-        """One row per run and table."""
-        return self._summary.copy()
-
-    @property
+    @cached_property
     def rows(self) -> pd.DataFrame:
         """One row per run, table and cell of gold or the prediction."""
-        return self._frame("cells")
+        return self._together("cells")
 
     @property
     def scores(self) -> pd.DataFrame:
         """One row per run, table and measure of `summary`."""
-        return scores_of(self._summary, MEASURES)
+        return scores_of(self.summary, MEASURES)
 
-    @property
+    @cached_property
     def matches(self) -> pd.DataFrame:
         """One row per row of gold, plus one per spurious predicted row."""
-        return self._frame("matches")
+        return self._together("matches")
 
-    @property
+    @cached_property
     def columns(self) -> pd.DataFrame:
         """One row per column of gold, plus one per extra predicted column."""
-        return self._frame("columns")
+        return self._together("columns")
 
-    @property
+    @cached_property
     def judge_calls(self) -> pd.DataFrame:
         """One row per call of a model; those for ratings have the metric ``table_quality``."""
-        return self._frame("judge_calls")
+        return self._together("judge_calls")
 
-    @property
-    def warnings(self) -> pd.DataFrame:
-        """Warnings: repaired answers, blank or repeated keys, failures of the judge."""
-        return self._frame("warnings")
-
-    def _frame(self, name: str) -> pd.DataFrame:
-        """Return a frame of all comparisons together; built on first use."""
-        frames: dict[str, pd.DataFrame] = self.__dict__.setdefault("_frames", {})
-        if name not in frames:
-            found = self._comparisons.values()
-            frames[name] = labelled_frame(found, [getattr(one, name) for one in found])
-        return frames[name].copy()
+    def _together(self, name: str) -> pd.DataFrame:
+        found = self._comparisons.values()
+        return labelled_frame(found, [getattr(one, name) for one in found])
 
     @property
     def by_run(self) -> pd.DataFrame:
@@ -332,16 +295,15 @@ class TableEvaluations(TextCard):
 
     def _means(self, *by: str) -> pd.DataFrame:
         """Average the scores of answers by run, or by run and domain."""
-        summary = self._summary
-        groups = summary.groupby(list(by), sort=False, dropna=False)
+        groups = self.summary.groupby(list(by), sort=False, dropna=False)
         means = groups[["direct", "mapped", *MEASURES]].mean()
         of_task = list(dict.fromkeys([*by, "domain", "schema"]))
-        tasks = summary.groupby(of_task, sort=False, dropna=False)["cell_f1"].mean()
+        tasks = self.summary.groupby(of_task, sort=False, dropna=False)["cell_f1"].mean()
         levels = list(range(len(by)))
         means["task_cell_f1"] = tasks.groupby(level=levels, sort=False, dropna=False).mean()
-        means["quality"] = groups["quality"].mean() if "quality" in summary else None
+        means["quality"] = groups["quality"].mean() if "quality" in self.summary else None
         means["tables"] = groups.size()
-        means["missing"] = summary["document"].nunique() - means["tables"]
+        means["missing"] = self.summary["document"].nunique() - means["tables"]
         means["invalid"] = means["tables"] - groups["valid"].sum()
         for name in ("judge_errors", "llm_calls"):
             means[name] = groups[name].sum().astype(int)
@@ -357,12 +319,10 @@ class TableEvaluations(TextCard):
             The run has no answer for the document.
         """
         found = self._comparisons
-        if (run, document) in found:
-            return found[run, document]
-        of_run = [table for name, table in found if name == run]
-        if not of_run:
-            raise InputError(f"no run {run!r}; {nearest(run, {name for name, _ in found})}")
-        raise InputError(f"run {run!r} has no table {document!r}; {nearest(document, of_run)}")
+        if (run, document) not in found:
+            near = nearest(f"{run}, {document}", [", ".join(key) for key in found])
+            raise InputError(f"no answer of run {run!r} for table {document!r}; {near}")
+        return found[run, document]
 
     def losses(self, recalls: Mapping[str, EvidenceRecall] | None = None) -> pd.DataFrame:
         """Add up the points that each answer lost at each stage, as `TableComparison.losses` does.
@@ -397,31 +357,26 @@ class TableEvaluations(TextCard):
             A file cannot be written.
         """
         folder, files = Path(folder), dict[Path, str]()
-        for row in self._summary.to_dict("records"):
+        for row in self.summary.to_dict("records"):
             for name in (row["run"], row["document"]):
                 if Path(name).name != name or name == "..":
                     raise InputError(f"{name!r} cannot be the name of a file; rename it")
-            ratings = (row.get(name) for name in _QUALITY)
+            ratings = [row.get(name) for name in _QUALITY]
             scores = {name: round(row[our], 3) for name, our in AOE_SCORES.items()}
             scores["total_compared_cells_in_matched"] = int(row["matched_cells"])
             content = {
                 "if_csv_parsed": {name: int(row[name]) for name in ("direct", "mapped")},
                 "one_piece": {
-                    f"score{n}": None if pd.isna(score) else int(score)
-                    for n, score in enumerate(ratings, 1)
+                    f"score{n}": None if pd.isna(rating) else int(rating)
+                    for n, rating in enumerate(ratings, 1)
                 },
-                "cell_scores": scores
-                | {"total_compared_cells_in_matched": int(row["matched_cells"])},
+                "cell_scores": scores,
             }
             text = json.dumps(content, ensure_ascii=False, indent=4) + "\n"
             files[folder / row["run"] / f"{row['document']}.json"] = text
         by_domain = self._means("run", "domain").sort_values(["run", "domain"])
         means = pd.concat([by_domain, self._means("run").assign(domain="all")])
-        names = [
-            "run",
-            "domain",
-            *(name for name in BY_RUN.names if name not in ("run", "missing")),
-        ]
+        names = ["run", "domain", *(n for n in BY_RUN.names if n not in ("run", "missing"))]
         statistics = means.sort_values("run", kind="stable")[names]
         files[folder / "statistics.csv"] = statistics.to_csv(index=False)
         for parent in {path.parent for path in files}:
@@ -430,20 +385,9 @@ class TableEvaluations(TextCard):
         return folder
 
     def __repr__(self) -> str:
-        """Write one line of scores per run, and problems."""
-        summary, by_run = self._summary, self.by_run
-        counts = plural(len(by_run), "run"), plural(summary["document"].nunique(), "table")
-        lines = [f"TableEvaluations ({self._meta['profile']}): {', '.join(counts)}"]
-        for row in by_run.head(_MOST_RUNS).to_dict("records"):
-            scores = " · ".join(f"{name} {row[name]:.3f}" for name in _SHOWN)
-            lines.append(f"{one_line(row['run'], 40)}  {scores} · {plural(row['tables'], 'table')}")
-        for name, what in (
-            ("missing", "missing answers, which are in no mean"),
-            ("judge_errors", "cells without a verdict; scores are lower bounds"),
-        ):
-            if by_run[name].any():
-                lines.append(f"{what}: {by_run[name].sum()}")
-        return "\n  ".join(lines)
+        """Write the means of each run."""
+        means = self.by_run[_SHOWN].to_string(index=False, float_format="{:.3f}".format)
+        return f"TableEvaluations ({self.meta['profile']})\n{means}"
 
 
 # --- ratings ---------------------------------------------------------------------------------
@@ -474,17 +418,17 @@ def _rater(judge: str | Judge) -> ModelJudge:
 
 
 def _rated(
-    rater: ModelJudge, scored: Sequence[_Scored], answers: Sequence[_Answer]
+    rater: ModelJudge, scored: Sequence[_Scored], answers: Sequence[tuple[str, Any, TableTask]]
 ) -> list[_Scored]:
     """Add ratings to answers, and their calls to the comparisons; no answer is not rated."""
 
-    async def rated(one: _Scored, answer: _Answer) -> _Scored:
-        (found, about), (_, predicted, task) = one, answer
+    async def rated(one: _Scored, predicted: Any, task: TableTask) -> _Scored:
+        found, about = one
         if not isinstance(predicted, str):
             columns = len(found.predicted.columns)
             predicted = found.predicted.to_csv(index=False) if columns else ""
         if not predicted.strip():
-            return found, about | {"quality_problem": "there is no answer"}
+            return one
         gold = found.gold.to_csv(index=False)
         try:
             texts = {"query": task.query, "gold": gold, "predicted": predicted}
@@ -495,7 +439,8 @@ def _rated(
             scores, call = await rater.answer(asked, partial(_rating, mark=mark), _SCHEMA)
         except JudgeError as error:
             calls = tuple(error.calls)
-            rating: dict[str, Any] = {"quality_problem": str(error)}
+            problem = filter(None, (found.meta["problem"], f"no rating: {error}"))
+            rating: dict[str, Any] = {"problem": "; ".join(problem)}
         else:
             weights = QUALITY_WEIGHTS.values()
             mean = sum(w * score for w, score in zip(weights, scores, strict=True)) / sum(weights)
@@ -506,7 +451,7 @@ def _rated(
 
     async def gathered() -> list[_Scored]:
         pairs = zip(scored, answers, strict=True)
-        return await asyncio.gather(*(rated(*pair) for pair in pairs))
+        return await asyncio.gather(*(rated(one, *answer[1:]) for one, answer in pairs))
 
     found: list[_Scored] = run_anywhere(gathered())
     return found

@@ -58,6 +58,8 @@ _MOST_BYTES = 200_000_000
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 #: AOE states a length for each table without its unit.
 LENGTH_MEANING = "mean length of a document: as AOE states it, else in characters"
+#: Gold's texts have one type, whatever pandas infers.
+_TEXTS: Any = pd.StringDtype("python")
 
 TABLE_COLUMNS = FrameSpec(
     "tables",
@@ -73,6 +75,7 @@ TABLE_COLUMNS = FrameSpec(
         Column("numeric", "object", "value columns that hold numbers", "tuple of str"),
         Column("documents", "int64", "documents to read", "0 or more"),
         Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
+        Column("problem", "string", "what is odd about AOE's record", nullable=True),
     ),
 )
 RUN_COLUMNS = FrameSpec(
@@ -82,15 +85,6 @@ RUN_COLUMNS = FrameSpec(
         Column("run", "string", "name of the run"),
         TABLE_COLUMNS.columns[0],
         Column("predicted", "object", "file with the raw answer; None if a call failed", "", True),
-    ),
-)
-PROBLEM_COLUMNS = FrameSpec(
-    "problems",
-    "one row per problem, in the order of the dataset",
-    (
-        Column("table", "string", "id of the table; missing for a line of a file", "", True),
-        Column("problem", "string", "short name of the problem"),
-        Column("detail", "string", "what was found, and where"),
     ),
 )
 
@@ -126,7 +120,7 @@ def _word_text(path: Path) -> str:
     return "\n".join(filter(None, paragraphs))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class TableTask:
     """One table to build: its query, documents and gold table; made by `load`.
 
@@ -144,8 +138,8 @@ class TableTask:
         The text or the file of each document by its name; files are read on access to `texts`.
     stated_length : float or None
         Mean length of a document as the dataset states it.
-    problems : tuple of (str, str)
-        Name and detail of what is odd about AOE's record.
+    problem : str or None
+        What is odd about AOE's record.
     """
 
     id: str
@@ -156,23 +150,17 @@ class TableTask:
     keys: tuple[str, ...]
     values: tuple[str, ...]
     numeric: tuple[str, ...] = ()
-    documents: Mapping[str, str | Path] = field(default_factory=dict)
+    documents: Mapping[str, str | Path] = field(default_factory=dict, repr=False)
     stated_length: float | None = None
-    problems: tuple[tuple[str, str], ...] = ()
-    _gold: Path | Sequence[Sequence[str]] = ()
+    problem: str | None = None
+    _gold: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
     @property
     def gold(self) -> pd.DataFrame:
-        """The gold table: texts as written; an absent value is an empty text.
+        """The gold table: texts as written; an absent value is an empty text."""
+        return self._gold.copy()
 
-        Raises
-        ------
-        DatasetError
-            If the file cannot be read, has no header, or names a column twice.
-        """
-        return self._frame.copy()
-
-    @property
+    @cached_property
     def texts(self) -> dict[str, str]:
         """The texts of the documents by name, in order.
 
@@ -181,60 +169,19 @@ class TableTask:
         DatasetError
             If a document is missing or cannot be read.
         """
-        return dict(self._texts)
+        return {name: document_text(document) for name, document in self.documents.items()}
 
-    @cached_property
+    @property
     def average_length(self) -> float | None:
         """Mean length of a document: as stated, else in characters."""
         if self.stated_length is not None or not self.documents:
             return self.stated_length
-        return sum(map(len, self._texts.values())) / len(self.documents)
-
-    @cached_property
-    def _texts(self) -> dict[str, str]:
-        return {name: document_text(document) for name, document in self.documents.items()}
-
-    @cached_property
-    def _frame(self) -> pd.DataFrame:
-        return _gold_frame(self._gold, f"table {self.id!r}")
-
-    def __repr__(self) -> str:
-        """Return id, query and counts."""
-        return (
-            f"TableTask {self.id!r}: {plural(len(self.documents), 'document')}, "
-            f"keys {', '.join(self.keys) or 'none'}; {one_line(self.query)}"
-        )
-
-
-def _gold_frame(gold: Path | Sequence[Sequence[str]], where: str) -> pd.DataFrame:
-    """Read a gold table; short rows are filled up."""
-    rows = gold
-    if isinstance(gold, Path):
-        where = str(gold)
-        try:
-            rows = list(csv.reader(StringIO(document_text(gold), newline="")))
-        except csv.Error as error:
-            raise DatasetError(f"{where}: not CSV: {error}") from None
-    filled = [list(row) for row in rows if any(cell.strip() for cell in row)]  # type: ignore[union-attr]
-    if not filled:
-        raise DatasetError(f"{where}: the gold table has no header")
-    header, body = [name.strip() for name in filled[0]], filled[1:]
-    for name, count in Counter(header).items():
-        if count > 1:
-            raise DatasetError(f"{where}: more than one gold column is named {name!r}")
-    for number, row in enumerate(body, 1):
-        if len(row) > len(header):
-            raise DatasetError(
-                f"{where}: row {number} has {len(row)} cells, the header {len(header)}; a cell "
-                "with a comma needs quotes"
-            )
-        row.extend([""] * (len(header) - len(row)))
-    return pd.DataFrame(body, columns=header, dtype=pd.StringDtype("python"))
+        return sum(map(len, self.texts.values())) / len(self.documents)
 
 
 @dataclass(frozen=True, repr=False)
 class TableDataset:
-    """Tables to build from documents; made by `load`. Each access to a frame returns a copy.
+    """Tables to build from documents; made by `load`.
 
     Iterating gives the `TableTask` objects; ``dataset[id]`` gives one of them.
 
@@ -249,8 +196,6 @@ class TableDataset:
     name: str
     root: Path
     _tasks: tuple[TableTask, ...] = ()
-    #: Lines of a file that could not be read.
-    _unread: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of tables."""
@@ -273,7 +218,7 @@ class TableDataset:
         return TABLE_COLUMNS.from_rows(
             (
                 *(t.id, t.domain, t.task, t.language, t.query, t.keys, t.values, t.numeric),
-                *(len(t.documents), t.average_length),
+                *(len(t.documents), t.average_length, t.problem),
             )
             for t in self._tasks
         )
@@ -290,22 +235,11 @@ class TableDataset:
         folder = self.root if self.root.is_dir() else self.root.parent
         return answers_in(folder / RUN_FOLDER, {task.id for task in self._tasks})
 
-    @property
-    def problems(self) -> pd.DataFrame:
-        """One row per problem of AOE's file (see `PROBLEM_COLUMNS`)."""
-        of_tasks = ((task.id, *problem) for task in self._tasks for problem in task.problems)
-        unread = ((None, "unreadable_line", line) for line in self._unread)
-        return PROBLEM_COLUMNS.from_rows((*unread, *of_tasks))
-
     def __repr__(self) -> str:
-        """Return counts, the folder, and one line per domain, task and language."""
-        documents = sum(len(task.documents) for task in self._tasks)
-        counts = [plural(len(self), "table"), plural(documents, "document")]
-        counts += [plural(len(self._unread), "unreadable line")] if self._unread else []
-        tasks = Counter(f"{t.domain}/{t.task} ({t.language})" for t in self._tasks)
-        lines = [f"TableDataset {self.name!r}: {', '.join(counts)}", f"  {self.root}"]
-        lines += [f"  {name:<40} {plural(count, 'table')}" for name, count in tasks.items()]
-        return "\n".join(lines)
+        """Return counts and the folder."""
+        documents = plural(sum(len(task.documents) for task in self._tasks), "document")
+        counts = f"{plural(len(self), 'table')}, {documents}"
+        return f"TableDataset {self.name!r}: {counts}, {self.root}"
 
 
 def answers_in(folder: Path, tables: Collection[str]) -> pd.DataFrame:
@@ -337,15 +271,15 @@ def load(path: str | os.PathLike[str] | None = None) -> TableDataset:
     Returns
     -------
     TableDataset
-        The tables; gold tables and documents are read on demand. Lines and records of AOE's file
-        with a problem are listed in ``problems``, and the others are loaded. The documents of AOE's
-        legal task 0 are the case and the laws that gold cites.
+        The tables; documents are read on demand. What is odd about a record of AOE is in the column
+        ``problem`` of ``tables``. The documents of AOE's legal task 0 are the case and the laws
+        that gold cites.
 
     Raises
     ------
     DatasetError
-        If the path has none of these layouts, a ``task.yaml`` cannot be read, or two tables share
-        an id.
+        If the path has none of these layouts, a record, a gold table or a ``task.yaml`` cannot be
+        read, or two tables share an id.
 
     Examples
     --------
@@ -363,19 +297,19 @@ def load(path: str | os.PathLike[str] | None = None) -> TableDataset:
         name = root.resolve().name
     if not root.exists():
         raise DatasetError(f"no file or folder {str(root)!r}")
-    for file in (root, root / AOE_FILE, root / "table_data" / AOE_FILE):
-        if file.is_file():
-            tasks, unread = _aoe_tasks(file)
-            found = TableDataset("AOE", file, tuple(tasks), tuple(unread))
-            break
+    aoe = [root, root / AOE_FILE, root / "table_data" / AOE_FILE]
+    file = next((file for file in aoe if file.is_file()), None)
+    folders = [root.resolve(), *list_folders(root)] if file is None else []
+    folders = [folder for folder in folders if (folder / TASK_FILE).is_file()]
+    if file is not None:
+        found = TableDataset("AOE", file, tuple(_aoe_tasks(file)))
     else:
-        folders = [root.resolve(), *list_folders(root)]
-        folders = [folder for folder in folders if (folder / TASK_FILE).is_file()]
-        if not folders:
-            raise DatasetError(
-                f"{root}: found no {AOE_FILE} and no folder with {GOLD_FILE} and {TASK_FILE}"
-            )
         found = TableDataset(name, root, tuple(map(_folder_task, folders)))
+    if not len(found):
+        raise DatasetError(
+            f"{root}: found no {AOE_FILE} with tables and no folder with {GOLD_FILE} and "
+            f"{TASK_FILE}"
+        )
     for id_, count in Counter(task.id for task in found).items():
         if count > 1:
             raise DatasetError(f"{root}: {count} tables have the id {id_!r}")
@@ -386,46 +320,62 @@ def load(path: str | os.PathLike[str] | None = None) -> TableDataset:
 
 #: The keys of ``task.yaml``: texts, and lists of texts. `task` is the folder's name, `values` all
 #: columns but the keys by default; disagreements between the documents are not read.
-_TEXTS = ("domain", "task", "language", "query")
+_SINGLE = ("domain", "task", "language", "query")
 _LISTS = ("keys", "values", "numeric")
-_SETTINGS = (*_TEXTS, *_LISTS, "disagreements")
 
 
 def _folder_task(folder: Path) -> TableTask:
-    settings = _settings(folder / TASK_FILE)
-    inside, gold = folder / DOCUMENT_FOLDER, folder / GOLD_FILE
+    settings, gold = _settings(folder / TASK_FILE), _read_gold(folder / GOLD_FILE)
+    inside = folder / DOCUMENT_FOLDER
     documents = sorted(file for suffix in DOCUMENT_SUFFIXES for file in list_files(inside, suffix))
-    parts: dict[str, Any] = {name: settings.get(name, "") for name in _TEXTS}
-    parts |= {name: tuple(settings.get(name, ())) for name in _LISTS}
-    parts["task"] = settings.get("task", folder.name)
-    if "values" not in settings:
-        header = _gold_frame(gold, "").columns
-        parts["values"] = tuple(name for name in header if name not in parts["keys"])
-    named = {file.name: file for file in documents}
-    return TableTask(folder.name, **parts, documents=named, _gold=gold)
+    keys = settings.get("keys", ())
+    usual = {"task": folder.name, "values": [name for name in gold.columns if name not in keys]}
+    parts: dict[str, Any] = dict.fromkeys(_SINGLE, "") | dict.fromkeys(_LISTS, ())
+    parts |= usual | {name: value for name, value in settings.items() if name in parts}
+    parts |= {name: tuple(parts[name]) for name in _LISTS}
+    return TableTask(
+        folder.name, **parts, documents={file.name: file for file in documents}, _gold=gold
+    )
 
 
 def _settings(path: Path) -> dict[str, Any]:
     yaml = needs("yaml", "construction")
-
     try:
         settings = yaml.safe_load(document_text(path))
     except yaml.YAMLError as error:
         raise DatasetError(f"{path}: not YAML: {one_line(str(error), 200)}") from None
     if not isinstance(settings, dict):
         raise DatasetError(f"{path}: expected keys with values, such as 'query: ...'")
+    known = (*_SINGLE, *_LISTS, "disagreements")
     for name, value in settings.items():
-        if name not in _SETTINGS:
-            raise DatasetError(f"{path}: no setting {name!r}; {nearest(name, _SETTINGS)}")
-        if name in _TEXTS and not isinstance(value, str):
-            raise DatasetError(f"{path}: {name} is {value!r}; expected a text")
-        if name in _LISTS and not (
-            isinstance(value, list) and all(isinstance(text, str) for text in value)
-        ):
+        if name not in known:
+            raise DatasetError(f"{path}: no setting {name!r}; {nearest(name, known)}")
+        items = value if name in _LISTS and isinstance(value, list) else [value]
+        if name != "disagreements" and not all(isinstance(item, str) for item in items):
             raise DatasetError(
-                f"{path}: {name} is {value!r}; expected a list of texts; quote numbers and yes/no"
+                f"{path}: {name} is {value!r}; expected texts; quote numbers and yes/no"
             )
     return settings
+
+
+def _read_gold(path: Path) -> pd.DataFrame:
+    """Read a gold table; short rows are filled up."""
+    rows = list(csv.reader(StringIO(document_text(path), newline="")))
+    filled = [row for row in rows if any(cell.strip() for cell in row)]
+    if not filled:
+        raise DatasetError(f"{path}: the gold table has no header")
+    header, body = [name.strip() for name in filled[0]], filled[1:]
+    for name, count in Counter(header).items():
+        if count > 1:
+            raise DatasetError(f"{path}: more than one gold column is named {name!r}")
+    for number, row in enumerate(body, 1):
+        if len(row) > len(header):
+            raise DatasetError(
+                f"{path}: row {number} has {len(row)} cells, the header {len(header)}; a cell "
+                "with a comma needs quotes"
+            )
+    rows = [row + [""] * (len(header) - len(row)) for row in body]
+    return pd.DataFrame(rows, columns=header, dtype=_TEXTS)
 
 
 # --- AOE -------------------------------------------------------------------------------------
@@ -485,22 +435,16 @@ def split_record_id(record_id: str) -> tuple[str, str, str | None]:
     return domain, rest[-1] if rest else "", language
 
 
-def _aoe_tasks(file: Path) -> tuple[list[TableTask], list[str]]:
+def _aoe_tasks(file: Path) -> Iterator[TableTask]:
     """Read AOE's tables; the documents are in folders beside the file or one level above."""
-    tasks: list[TableTask] = []
-    unread: list[str] = []
     folder = file.parent.parent if file.parent.name == "table_data" else file.parent
     for number, line in enumerate(document_text(file).split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            tasks.append(_aoe_task(json.loads(line), folder))
-        except (ValueError, RecursionError, DatasetError) as error:
-            unread.append(f"line {number} of {file}: {one_line(str(error), 200)}")
-    if not tasks:
-        detail = f" ({unread[0]})" if unread else ""
-        raise DatasetError(f"{file}: found no table{detail}")
-    return tasks, unread
+        if line.strip():
+            try:
+                yield _aoe_task(json.loads(line), folder)
+            except (ValueError, RecursionError, DatasetError) as error:
+                problem = one_line(str(error), 200)
+                raise DatasetError(f"line {number} of {file}: {problem}") from None
 
 
 def _aoe_task(record: Any, folder: Path) -> TableTask:
@@ -516,30 +460,26 @@ def _aoe_task(record: Any, folder: Path) -> TableTask:
     domain, index, suffix = split_record_id(id_)
     language, task = str(record.get("language") or suffix or ""), f"{domain}_{index}"
     header = list(dict.fromkeys(name for row in rows for name in row))
-    problems: list[tuple[str, str]] = []
+    problems: list[str] = []
     columns = aoe_columns(language, task)
     if columns is None:
-        known = "AOE's configuration has no columns for this task; all columns but the first count"
-        problems.append(("unknown_task", f"{task} ({language}): {known}"))
+        problems.append(f"no columns are configured for {task} ({language}): all but the first")
         columns = tuple(header[:1]), tuple(header[1:]), ()
     if any(set(row) != set(header) for row in rows):
-        problems.append(("ragged_rows", "the rows of gold have different keys"))
+        problems.append("the rows of gold have different keys")
     documents = _aoe_documents(record, folder / _FOLDERS.get(domain, domain), problems)
     if domain == "legal" and index == "0":
         laws = _cited_laws(rows, folder / _FOLDERS[domain])
         documents |= {law.name: law for law in laws}
         if laws:
-            names = ", ".join(law.name for law in laws)
-            problems.append(("laws_from_gold", f"the laws come from gold: {names}"))
-    try:
-        length = float(record.get("average_length", ""))
-    except (TypeError, ValueError):
-        length = None
+            problems.append(f"laws that gold cites: {', '.join(law.name for law in laws)}")
+    length: Any = pd.to_numeric(record.get("average_length", ""), errors="coerce")
+    gold = [[_cell(row.get(name)) for name in header] for row in rows]
     return TableTask(
         *(id_, domain, task, language, str(record.get("query", "")), *columns, documents),
-        stated_length=length,
-        _gold=[header, *([_cell(row.get(name)) for name in header] for row in rows)],
-        problems=tuple(problems),
+        stated_length=None if pd.isna(length) else float(length),
+        problem="; ".join(problems) or None,
+        _gold=pd.DataFrame(gold, columns=pd.Index(header, dtype=object), dtype=_TEXTS),
     )
 
 
@@ -551,7 +491,7 @@ def _cell(value: Any) -> str:
 
 
 def _aoe_documents(
-    record: Mapping[str, Any], home: Path, problems: list[tuple[str, str]]
+    record: Mapping[str, Any], home: Path, problems: list[str]
 ) -> dict[str, str | Path]:
     """List the documents of an AOE record, and add problems with them.
 
@@ -566,15 +506,12 @@ def _aoe_documents(
             name = str(item.get(_CASE_NAME) or f"case {len(documents) + 1}")
             # a case of AOE's legal records as a text: name, number and facts, one per line
             document = "\n".join(f"{label}{item.get(key, '')}" for key, label in _LABELS.items())
-        elif isinstance(item, str):
-            name = item if item.endswith(".md") else f"{item}.md"
+        else:
+            name = f"{str(item).removesuffix('.md')}.md"
             document = home / name
             if not document.resolve().is_relative_to(home.resolve()):
-                problems.append(("outside_folder", f"{name!r} is not in {home}; left out"))
+                problems.append(f"{name!r} is not in {home}; left out")
                 continue
-        else:
-            problems.append(("unreadable_document", f"input_doc holds {type(item).__name__}"))
-            continue
         while name in documents:  # two cases may have one name
             name += "'"
         documents[name] = document

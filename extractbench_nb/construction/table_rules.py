@@ -8,11 +8,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
-from itertools import combinations
 from typing import Any
 from unicodedata import normalize
 
@@ -115,7 +113,6 @@ _PUNCTUATION = re.compile(r"[\W_]+")
 _DIGITS = re.compile(r"\d+")
 _CHINESE_YEAR = re.compile(r"[〇零一二三四五六七八九]{4}(?=年)")
 _CHINESE_DIGITS = str.maketrans("〇零一二三四五六七八九", "00123456789")
-_UNIT_OF_NAME = re.compile(r"\(([^()]*)\)\s*$")
 
 
 @lru_cache(maxsize=16_384)
@@ -228,61 +225,3 @@ def column_key(name: str) -> str:
     True
     """
     return re.sub(r"[\s_]+", "", normalize("NFKC", name).casefold())
-
-
-def unit_of_column(name: str) -> tuple[str, str]:
-    """Split the name of a column into its base and the unit in parentheses at its end, folded.
-
-    Examples
-    --------
-    >>> unit_of_column("Net Profit (CNY)"), unit_of_column("Net Profit")
-    (('netprofit', 'cny'), ('netprofit', ''))
-    """
-    plain = normalize("NFKC", name).casefold().strip()
-    match = _UNIT_OF_NAME.search(plain)
-    if match is None or not match.start():
-        return column_key(plain), ""
-    return column_key(plain[: match.start()]), column_key(match[1])
-
-
-# --- the columns that name the rows ---------------------------------------------------------------
-
-#: Words in the name of a key column.
-_HINTS = "名称 文件名 案件名 编号 标题 filename file document name title key id case method".split()
-_MOST_PAIRED = 8
-
-
-def propose_keys(
-    gold: Mapping[str, Sequence[str]], predicted: Sequence[str]
-) -> tuple[list[str], str]:
-    """Propose one or two key columns of gold, and say why; no order of rows or columns matters.
-
-    Amounts come last: two columns that name the rows together, such as company and year, are better
-    than a column of sales that happens to have different values.
-    """
-    rows = max(map(len, gold.values()), default=0)
-    texts = {name: [text_key(text) for text in column] for name, column in gold.items()}
-    known = {column_key(name) for name in predicted} or set(map(column_key, gold))
-
-    def rank(name: str) -> tuple[Any, ...]:
-        """Rank a column: unique, in both tables, no amount, named so, short."""
-        filled = {text for text in texts[name] if not is_absent(text)}
-        numbers = [number_of(text) for text in gold[name]]
-        amounts = sum(n is not None and _YEAR.fullmatch(str(n)) is None for n in numbers)
-        is_hinted = any(word in column_key(name) for word in _HINTS)
-        is_amount = 2 * amounts > rows and not is_hinted
-        is_unknown, length = column_key(name) not in known, sum(map(len, gold[name]))
-        return rows - len(filled), is_unknown, is_amount, not is_hinted, length, name
-
-    ranked = sorted(map(rank, gold))
-    names = [name for *_, name in ranked]
-    labels = [name for _, is_unknown, is_amount, *_, name in ranked if not is_unknown | is_amount]
-    unique = {name for repeats, *_, name in ranked if not repeats}
-    for pool in (labels, names):
-        for name in filter(unique.__contains__, pool):
-            return [name], f"{name!r} has {rows} different values"
-        for first, second in combinations(pool[:_MOST_PAIRED], 2):
-            if len(set(zip(texts[first], texts[second], strict=True))) == rows:
-                pair = [first, second]
-                return pair, f"no column alone names the rows; {pair} do so together"
-    return names[:1], f"no columns tell all rows apart; {names[0]!r} comes closest"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
-import traitlets
 
 from extractbench_nb.construction import (
     Documents,
@@ -138,22 +137,18 @@ class ConstructionView(TwoTables):
 
     Attributes
     ----------
-    threshold : float
-        Similarity of keys, 0 to 100, from which rows are matched; another one matches anew.
     comparison : TableComparison
-        The comparison at `threshold`.
+        What is shown.
     """
 
     kind = "construction"
     styles = ("tables.css", "construction.css")
-    settable = TwoTables.settable | {"threshold"}
     sides = SIDES
     legend = (
         "3 → 2: gold's row 3 was matched with the predicted row 2 by equal keys; 3 ≈ 2: by keys "
         "that are alike. Signs: − missing in the prediction, + only in the prediction, ≠ "
         "different, ? no verdict of the judge; a cell without a sign is right or was not compared."
     )
-    threshold = traitlets.Float(90.0)
 
     def __init__(
         self,
@@ -170,14 +165,9 @@ class ConstructionView(TwoTables):
             )
         if documents is None and retriever is not None:
             raise InputError("retriever= goes with documents=")
-        self._name_in_code, self._given = checked_name(name), comparison
-        columns = [str(column) for column in comparison.gold.columns]
-        self._evidence = None if documents is None else Evidence(documents, retriever, columns)
-        self._use(comparison)
-        super().__init__(threshold=float(comparison.profile.threshold))
-
-    def _use(self, comparison: TableComparison) -> None:
-        self.comparison = comparison
+        self._name_in_code, self.comparison = checked_name(name), comparison
+        names = [str(column) for column in comparison.gold.columns]
+        self._evidence = None if documents is None else Evidence(documents, retriever, names)
         matches, columns, cells = comparison.matches, comparison.columns, comparison.cells
         names = ["gold_row", "predicted_row", "status", "rule", "similarity"]
         lines = [Line(*row) for row in ui.rows_of(matches[names])]
@@ -189,6 +179,7 @@ class ConstructionView(TwoTables):
         named = cells["predicted_column"].where(cells["column"].isna())
         places = cells[["gold_row", "predicted_row", "column"]].assign(other=named)
         self._verdicts = dict(zip(map(tuple, ui.rows_of(places)), cells.itertuples(), strict=True))
+        super().__init__()
 
     @property
     def _rows(self) -> list[tuple[Line, bool]]:
@@ -197,29 +188,6 @@ class ConstructionView(TwoTables):
     @property
     def _columns(self) -> list[Column]:
         return self._aligned
-
-    @property
-    def _is_fixed(self) -> bool:
-        return bool(self._given.meta["judge"] != "offline")
-
-    @traitlets.validate("threshold")
-    def _known_threshold(self, proposal: Any) -> float:
-        value = float(proposal["value"])
-        if not 0 <= value <= 100:  # noqa: PLR2004 - per cent
-            raise traitlets.TraitError(f"threshold is {value:g}; expected a number from 0 to 100")
-        if value != self.comparison.profile.threshold:
-            if self._is_fixed:
-                raise traitlets.TraitError("threshold is fixed: another one would ask the judge")
-            try:
-                first = value == self._given.profile.threshold
-                self._use(self._given if first else self._given.with_threshold(value))
-            except InputError as error:
-                raise traitlets.TraitError(f"threshold is fixed: {error}") from None
-        return value
-
-    @traitlets.observe("threshold")
-    def _matched_anew(self, _: Any) -> None:
-        self._turn_to_selected()
 
     def do_cell(self, place: Any) -> None:
         """Choose a cell by its side, its row and the place of its column."""
@@ -238,12 +206,9 @@ class ConstructionView(TwoTables):
         ]
         rows = Counter(line.status for line, _ in self._matched)
         counts = f"rows: {ui.counts_text(rows.items()) or 'none'}"
-        said = f"Row threshold {self.threshold:g}"
-        control = ui.slider("Row threshold", "set:threshold", self.threshold, (0, 100), 1)
-        if self._is_fixed:
-            control = h("span", f"{said}, fixed by the judge", cls="xb-quiet")
         head = h("p", scores, counts, cls="xb-scores")
-        drawn = self._drawn(head, control, said, self._grids)
+        said = f"Profile {self.comparison.profile.name}"
+        drawn = self._drawn(head, None, said, self._grids)
         if self.selected is not None:
             drawn["cell"] = self._cell()
         return {**drawn, "page": h("div", drawn["page"], part("code")), "code": ui.code(self.code)}
@@ -254,8 +219,8 @@ class ConstructionView(TwoTables):
     def _grid(self, side: int, rows: Sequence[Line], columns: Sequence[tuple[int, Column]]) -> Node:
         name, table = SIDES[side], self._table(side)
         if table.columns.empty:
-            why = self.comparison.meta.get("failure_mode") or "no table"
-            empty = h("p", f"No table was read: {why.replace('_', ' ')}.", cls="xb-empty")
+            why = one_line(self.comparison.meta["problem"] or "no table", 200)
+            empty = h("p", f"No table was read: {why}", cls="xb-empty")
             return h("div", h("b", name), empty, key=name)
         line_on, slot_on = self._chosen if self.selected else (None, None)
         body = []
@@ -381,8 +346,6 @@ class ConstructionView(TwoTables):
     def code(self) -> str:
         """An expression for the chosen cell, as a row of ``cells``, else for the listed rows."""
         source = self._name_in_code
-        if self.comparison is not self._given:
-            source += f".with_threshold({self.threshold:g})"
         if self.selected is None:
             lost = ".query(\"status != 'matched' or score < 1\")"
             return f"{source}.matches{lost if self.only_differing else ''}"
@@ -393,10 +356,10 @@ class ConstructionView(TwoTables):
         return f"{source}.matches.loc[[{[one for one, _ in self._matched].index(line)}]]"
 
     def __repr__(self) -> str:
-        """Say what is compared, at which threshold."""
+        """Say what is compared."""
         f1 = ratio_text(self.comparison.summary["cell_f1"])
         profile = self.comparison.profile.name
-        return f"Table construction · {profile} · cell F1 {f1} · row threshold {self.threshold:g}"
+        return f"Table construction · {profile} · cell F1 {f1}"
 
 
 def _gutter(line: Line, side: int, *, on: bool) -> Node:

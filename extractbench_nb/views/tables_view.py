@@ -127,7 +127,7 @@ class TwoTables(View):
     # --- what is shown ----------------------------------------------------------------------------
 
     def _drawn(
-        self, head: Node, control: Node, setting: str, grids: Callable[..., Content]
+        self, head: Node, control: Node | None, setting: str, grids: Callable[..., Content]
     ) -> dict[str, Node]:
         """Draw the scores, the present page of both tables, and the place of the chosen cell.
 

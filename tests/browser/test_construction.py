@@ -38,7 +38,7 @@ hostile
 @pytest.fixture
 def out(notebook: Notebook) -> Any:
     """The first view, as it was at the start."""
-    notebook.run("view.selected, view.only_differing, view.threshold = None, False, 90")
+    notebook.run("view.selected, view.only_differing = None, False")
     out = notebook.output(0)
     expect(out.get_by_text("Choose a cell")).to_be_visible()
     return out
@@ -65,20 +65,6 @@ def test_a_click_outlines_the_partner_and_shows_both(notebook: Notebook, out: An
     cell(out, "predicted", 0, 2).click()
     notebook.wait_python("view.selected", ["predicted", 0, "Revenue MUSD"])
     expect(chosen).to_contain_text("renamed: Revenue MUSD")
-
-
-def test_the_slider_matches_rows_anew(notebook: Notebook, out: Any) -> None:
-    heads = grid(out, "gold").locator("tbody th")
-    expect(heads).to_have_text(["0 → 4", "1 → 3", "− 2", "− 3", "4 → 0"])
-    slider = out.get_by_role("slider", name="Row threshold")
-    slider.focus()
-    for _ in range(25):
-        notebook.page.keyboard.press("ArrowLeft")
-    notebook.wait_python("view.threshold", 65.0)
-    expect(heads).to_have_text(["0 → 4", "1 → 3", "2 ≈ 2", "3 ≈ 1", "4 → 0"])
-    expect(out.get_by_text("rows: 5 matched")).to_be_visible()
-    notebook.run("view.threshold = 90")
-    expect(heads.nth(2)).to_have_text("− 2")
 
 
 def test_arrow_keys_choose_cells_and_tab_goes_to_the_partner(notebook: Notebook, out: Any) -> None:

@@ -8,14 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from extractbench_nb.construction.table_dataset import TableDataset, load, split_record_id
+from extractbench_nb.construction.table_dataset import load, split_record_id
 from extractbench_nb.errors import DatasetError
 
 SAMPLE = [*load()]
-
-
-def names(dataset: TableDataset) -> list[str]:
-    return dataset.problems["problem"].tolist()
 
 
 # --- the sample ------------------------------------------------------------------------------
@@ -28,8 +24,8 @@ def test_the_sample_is_loaded_without_problems():
         "extraction_papers",
         "retailer_results",
     ]
-    assert names(dataset) == []
-    assert repr(dataset).startswith("TableDataset 'sample': 3 tables, 16 documents\n")
+    assert dataset.tables["problem"].isna().all()
+    assert repr(dataset).startswith("TableDataset 'sample': 3 tables, 16 documents, ")
 
 
 @pytest.mark.parametrize("task", SAMPLE, ids=lambda task: task.id)
@@ -99,7 +95,7 @@ def test_gold_texts_are_kept_as_written(tmp_path: Path):
     [
         ({"qeury": "x"}, "no setting 'qeury'; did you mean 'query'"),
         ({"keys": [2020]}, "quote numbers"),
-        ({"query": 3}, "expected a text"),
+        ({"query": 3}, "expected texts"),
     ],
 )
 def test_settings_that_cannot_be_used(tmp_path: Path, settings: dict[str, Any], message: str):
@@ -166,23 +162,26 @@ def test_records_of_aoe(tmp_path: Path):
     assert task.texts == {"a.md": "报告\u2028一"}
 
 
-def test_problems_of_records_do_not_stop_the_others(tmp_path: Path):
-    good = record("legal_1_1_zh", "zh", [{"案件名": "甲案", "被告": "乙"}], [CASE, CASE, 3])
+def test_what_is_odd_about_records_is_said(tmp_path: Path):
     path = aoe(
-        *(tmp_path, "{", "[]", '{"a": 1, "b": 2}', good),
-        record("x_1_1_en", "en", "no list", []),
+        *(tmp_path, record("legal_1_1_zh", "zh", [{"案件名": "甲案", "被告": "乙"}], [CASE, CASE])),
         record("x_1_2_en", "en", [{"a": 1}, {"b": 2}], ["../../secret", "absent"]),
         record("x_1_3_en", "en", [], []),
     )
     dataset = load(path)
-    assert names(dataset)[:4] == ["unreadable_line"] * 4
-    by_table = dataset.problems.groupby("table")["problem"].agg(list)
-    assert by_table["x_1_2_en"] == ["unknown_task", "ragged_rows", "outside_folder"]
-    assert by_table["x_1_3_en"] == ["unknown_task"]
-    assert "unreadable_document" in by_table["legal_1_1_zh"]
+    problems = [task.problem for task in dataset]
+    assert problems[0] is None
+    for part in ("no columns are configured", "different keys", "secret.md' is not in"):
+        assert part in str(problems[1])
     assert list(dataset["legal_1_1_zh"].texts) == ["甲案", "甲案'"]
     with pytest.raises(DatasetError, match=r"absent\.md"):
         _ = dataset["x_1_2_en"].texts
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"a": 1, "b": 2}', '{"record_id": 1, "answers": 2}'])
+def test_a_line_that_is_no_record_is_an_error(tmp_path: Path, line: str):
+    with pytest.raises(DatasetError, match="line 2 of"):
+        load(aoe(tmp_path, "", line))
 
 
 def test_laws_of_legal_task_0(tmp_path: Path):
@@ -190,7 +189,7 @@ def test_laws_of_legal_task_0(tmp_path: Path):
     word(law, "第一条", "", "第二条")
     answers = [{"案件名": "甲案", "关联索引": ["《刑法》第1条", "《合同法》", "《规定》"]}]
     dataset = load(aoe(tmp_path, record("legal_3_0_zh", "zh", answers, [CASE])))
-    assert names(dataset) == ["laws_from_gold"]
+    assert dataset.tables.loc[0, "problem"] == "laws that gold cites: 刑法.docx"
     texts = dataset["legal_3_0_zh"].texts
     assert list(texts) == ["甲案", "刑法.docx"]
     assert texts["刑法.docx"] == "第一条\n第二条"

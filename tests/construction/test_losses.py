@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from extractbench_nb.construction.comparing import TableComparison, compare
 from extractbench_nb.construction.retrieval import evidence_recall
 from extractbench_nb.construction.table_dataset import load
-from extractbench_nb.construction.table_rules import rules_of
 from extractbench_nb.errors import InputError
 
 GOLD = "name,n,unit\na,1,kg\nb,2,kg\n"
@@ -81,24 +80,3 @@ def test_what_was_not_retrieved_is_lost_there() -> None:
 def test_aoe_is_refused() -> None:
     with pytest.raises(InputError, match="profile='strict'"):
         compare(GOLD, GOLD, keys="name", profile="aoe").losses()
-
-
-@pytest.mark.parametrize("profile", ["strict", "aoe"])
-@pytest.mark.parametrize("threshold", [0, 75, 100])
-def test_another_threshold_is_a_comparison_by_other_rules(profile: str, threshold: int) -> None:
-    gold = "name,n\nNorthwind Trading Group,1\nAcme,2\n"
-    predicted = "name,n\nAcme,2\nNorthwind Traders Group,1\n"
-    found = compare(gold, predicted, keys="name", profile=profile)
-    again = found.labelled(run="r").with_threshold(threshold)
-    other = compare(gold, predicted, keys="name", profile=rules_of(profile, threshold=threshold))
-    pd.testing.assert_frame_equal(again.matches, other.matches)
-    pd.testing.assert_frame_equal(again.cells, other.cells)
-    pd.testing.assert_series_equal(again.summary, other.summary)
-    assert again.meta["run"] == "r"
-    assert found.with_threshold(90) is found
-
-
-@pytest.mark.parametrize("threshold", [-1, float("nan"), "x", None])
-def test_a_threshold_is_checked(threshold: float) -> None:
-    with pytest.raises(InputError, match="expected a number, 0 or more"):
-        compare(GOLD, GOLD, keys="name").with_threshold(threshold)

@@ -12,14 +12,7 @@ import pytest
 
 from extractbench_nb.construction.answers import fenced_frame, read_answer
 from extractbench_nb.construction.comparing import compare
-from extractbench_nb.construction.retrieval import (
-    CHUNK_COLUMNS,
-    Chunk,
-    Retrieved,
-    grouped_by_document,
-    released_count,
-    split_documents,
-)
+from extractbench_nb.construction.retrieval import split_documents
 from extractbench_nb.construction.table_dataset import load
 from extractbench_nb.construction.table_rules import rules_of
 from extractbench_nb.errors import InputError
@@ -177,21 +170,6 @@ def test_chunks_of_legal_records(tmp_path: Path) -> None:
         found = split_documents(texts)
         assert [chunk.document for chunk in found] == case["expected"]["sources"]
         assert [len(chunk.text) for chunk in found] == case["expected"]["lengths"]
-
-
-def test_grouping() -> None:
-    for case in of_kind("retrieve"):
-        k, expected = case["input"]["top_k"], case["expected"]
-        ranked = [
-            (Chunk(document, number, text), 0.0)
-            for number, (document, text) in enumerate(case["input"]["ranked"])
-        ]
-        assert released_count(k) == expected["asked_for"]
-        kept = grouped_by_document(ranked[: released_count(k)], k)
-        assert [[chunk.document, chunk.text] for chunk, _ in kept] == expected["kept"]
-        rows = ((n, *chunk[:2], 0.0, chunk.text) for n, (chunk, _) in enumerate(kept, 1))
-        found = Retrieved(CHUNK_COLUMNS.from_rows(rows))
-        assert len(found.context) == expected["context_characters"]
 
 
 def test_laws_that_gold_cites(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from extractbench_nb import benchmark
-from extractbench_nb.benchmark.display_names import SCHEMA_NAMES, display_name
+from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, display_name
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_display_name(value: object, column: str, name: str) -> None:
 
 
 def test_names_of_schemas_are_those_of_the_paper() -> None:
-    assert set(SCHEMA_NAMES.values()) == set(benchmark.table(6, values="published").index)
+    assert set(DOMAIN_OF_SCHEMA.values()) == set(benchmark.table(6, values="published").index)

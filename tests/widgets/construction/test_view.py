@@ -1,8 +1,7 @@
-"""The view of a table comparison without a page: rows, columns, threshold, cells, documents."""
+"""The view of a table comparison without a page: rows, columns, cells, documents."""
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -111,48 +110,6 @@ def test_rows_that_lost_nothing_can_be_left_out(view: ConstructionView) -> None:
     assert "No row differs" in Twin(same.to_html()).text
 
 
-# --- the threshold -----------------------------------------------------------------------------
-
-
-def test_another_threshold_matches_anew(
-    view: ConstructionView, comparison: TableComparison
-) -> None:
-    view.selected = ["gold", 1, "sales"]
-    view.perform("set:threshold", 80)
-    assert shown(view)[0][:3] == ["0 → 1", "1 ≈ 2", "2 → 0"]
-    assert view.comparison.summary["matched_rows"] == 3 == comparison.summary["matched_rows"] + 1
-    assert "matched by similar keys" in cell(view)
-    assert "row threshold 80" in repr(view)
-    view.perform("set:threshold", 90)
-    assert view.comparison is comparison
-
-
-@pytest.mark.parametrize("value", [-1, 101, float("nan")])
-def test_a_threshold_out_of_range_is_refused(view: ConstructionView, value: float) -> None:
-    with pytest.raises(traitlets.TraitError, match="expected a number from 0 to 100"):
-        view.threshold = value
-    for sent in (value, "80", None):
-        view.perform("set:threshold", sent)
-    assert view.threshold == 90
-
-
-class Kind:
-    """A judge of ours."""
-
-    name = "kind"
-
-    async def compare(self, question: Any) -> Any:
-        raise RuntimeError(question)
-
-
-def test_a_threshold_that_is_fixed_says_why() -> None:
-    stored = pickle.loads(pickle.dumps(compare(GOLD, GOLD, keys="name")))  # noqa: S301
-    judged = compare(GOLD, GOLD, keys="name", judge=Kind())
-    for made, why in ((stored, "threshold is fixed"), (judged, "would ask the judge")):
-        with pytest.raises(traitlets.TraitError, match=why):
-            ConstructionView(made).threshold = 50
-
-
 # --- what is chosen ----------------------------------------------------------------------------
 
 
@@ -257,10 +214,9 @@ def test_large_tables_are_turned_page_by_page() -> None:
     [
         {},
         {"only_differing": True},
-        {"threshold": 80.0, "only_differing": True},
         {"selected": ["gold", 2, "sales"]},
         {"selected": ["gold", 2, "name"]},
-        {"threshold": 80.0, "selected": ["predicted", 0, "chief"]},
+        {"selected": ["predicted", 0, "chief"]},
     ],
 )
 def test_the_code_gives_what_is_shown(
@@ -283,7 +239,7 @@ def test_the_twin_has_scores_tables_and_the_chosen_cell(view: ConstructionView) 
     view.selected = ["gold", 2, "sales"]
     twin = Twin(view.to_html())
     twin.check()
-    for words in ("Row threshold 90", "cell f1", "− 3", "number_differs", "sold 30 units"):
+    for words in ("Profile strict", "cell f1", "− 3", "number_differs", "sold 30 units"):
         assert words in twin.text
     assert not {"button", "input", "select"} & set(twin.tags)
     data, _ = view._repr_mimebundle_()
