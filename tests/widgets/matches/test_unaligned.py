@@ -31,9 +31,7 @@ def unanswered() -> xb.judges.LLMAligner:
 
 @pytest.fixture
 def view() -> Iterator[MatchesView]:
-    view = MatchesView(
-        xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=unanswered()), "works"
-    )
+    view = MatchesView(xb.evaluate(SCHEMA, GOLD, PREDICTED, alignment=unanswered()), "works")
     yield view
     view.close()
 
