@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
-from extractbench_nb.core.values import member
+from extractbench_nb.core.values import member, private_copy
 from extractbench_nb.errors import InputError, MissingPdfError, no_column
 from extractbench_nb.pdf.page_images import EDGES, Box, HasPdfs, lines_of, pdf_of
 from extractbench_nb.pdf.page_text import MOST_HITS, PdfText, index_of, shape_of
@@ -354,7 +354,7 @@ def ground_values(
     Raises
     ------
     InputError
-        `min_score` is not a number in [0, 1], or the PDF cannot be read.
+        `min_score` is not a number in [0, 1], the value contains itself, or the PDF cannot be read.
     DatasetError
         The document is not in the dataset, or has no PDF (`MissingPdfError`).
 
@@ -375,7 +375,7 @@ def ground_values(
 
 def leaves(value: Any) -> Iterator[tuple[str, str, Any]]:
     """Walk the leaves of a JSON value: their path, field and value."""
-    stack: list[tuple[str, str, Any]] = [("$", "", value)]
+    stack: list[tuple[str, str, Any]] = [("$", "", private_copy(value, "value"))]
     while stack:
         path, field, top = stack.pop()
         if isinstance(top, dict):

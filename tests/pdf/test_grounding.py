@@ -126,6 +126,10 @@ def test_a_least_score_leaves_out_what_stands_anywhere() -> None:
     assert found["grounded"].tolist() == [True, False]
 
 
+CIRCULAR: dict[str, Any] = {"a": 1}
+CIRCULAR["b"] = [CIRCULAR]
+
+
 @pytest.mark.parametrize(
     "call, error, message",
     [
@@ -136,6 +140,7 @@ def test_a_least_score_leaves_out_what_stands_anywhere() -> None:
         (lambda ev: grounded([1], SAMPLE, DOCUMENT), InputError, "found list"),
         (lambda ev: grounded(ev.arrays, SAMPLE, DOCUMENT), InputError, "column 'predicted'"),
         (lambda ev: ground_values(SAMPLE, DOCUMENT, 1, min_score=None), InputError, "min_score"),
+        (lambda ev: ground_values(SAMPLE, DOCUMENT, CIRCULAR), InputError, "contains itself"),
     ],
 )
 def test_errors_say_what_would_be_right(
