@@ -27,6 +27,7 @@ IMPORTS = {
     "pathlib",
     "os",
     "tempfile",
+    "yaml",  # of the extra `construction`
     "IPython.display",
 }
 METADATA = {
