@@ -275,12 +275,12 @@ CARDS = {
     "strict": """\
 Evaluation (strict): pass_rate 0.800 · overall_score 0.800 · field_score 0.667
   4 of 5 fields pass: 4 correct, 1 incorrect
-  pass_rate 0.800 because `c` (gold "2", predicted "9") costs 0.200
+  pass_rate 0.800 because `c` fails (gold "2", predicted "9"); without that 1.000
   0.000 $.c  incorrect (value_mismatch)""",
     "paper": """\
 Evaluation (paper): pass_rate 0.667 · overall_score 0.800 · field_score 0.667
   2 of 3 fields pass: 2 correct, 1 incorrect
-  pass_rate 0.667 because `c` (gold "2", predicted "9") costs 0.333
+  pass_rate 0.667 because `c` fails (gold "2", predicted "9"); without that 1.000
   0.000 $.c  incorrect (value_mismatch)""",
 }
 

@@ -6,11 +6,14 @@ unbounded are replaced, and the number of keywords applied to one document is li
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from ipaddress import IPv6Address
 from types import ModuleType
 from typing import Any
 
@@ -47,6 +50,9 @@ class Validation:
         from referencing import Registry
 
         checker: Any = FormatChecker(_FORMATS if self._formats else ())
+        if self._formats:
+            for name, check in _OWN_FORMATS.items():
+                checker.checkers[name] = (partial(_holds_for_text, check), ValueError)
         # jsonschema hands its format checker to every keyword, so the work is counted there
         checker.work = _Work(_STEPS + _STEPS_PER_VALUE * count_values(document))
         try:
@@ -57,8 +63,51 @@ class Validation:
             yield _violation(problem, validator=_NOT_VALIDATED, instance=None, validator_value=None)
 
 
+_DATE_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?", re.ASCII
+)
+_CHARACTER = r"(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-f]{2})"
+_URI_REFERENCE = re.compile(
+    rf"(?P<scheme>[a-z][a-z0-9+.-]*:)?"
+    rf"(?://(?:(?:(?!@){_CHARACTER})*@)?(?:\[(?P<ip>[^]]*)\]|(?:(?![:@]){_CHARACTER})*)(?::\d*)?"
+    rf"(?=[/?#]|\Z)|(?!//))(?P<path>(?:{_CHARACTER}|/)*)"
+    rf"(?:\?(?:{_CHARACTER}|[/?])*)?(?:\#(?:{_CHARACTER}|[/?])*)?",
+    re.ASCII | re.IGNORECASE,
+)
+_IP_FUTURE = re.compile(r"[Vv][0-9A-Fa-f]+\.[\w.~!$&'()*+,;=:-]+", re.ASCII)
+
+
+def _is_date_time(text: str) -> bool:
+    """Whether a text is a date-time of RFC 3339; documents, and Pydantic, often lack the offset."""
+    if _DATE_TIME.fullmatch(text):
+        datetime.fromisoformat(text.upper())
+        return True
+    return False
+
+
+def _is_uri(text: str, *, relative: bool = False) -> bool:
+    """Whether a text is a URI of RFC 3986, or a reference to one."""
+    found = _URI_REFERENCE.fullmatch(text)
+    if not found:
+        return False
+    if found["ip"] is not None and not _IP_FUTURE.fullmatch(found["ip"]):
+        IPv6Address(found["ip"])
+    return bool(found["scheme"]) or (relative and ":" not in found["path"].partition("/")[0])
+
+
 #: Formats that jsonschema checks in every environment; others depend on what is installed.
 _FORMATS = ("date", "email", "idn-email", "ipv4", "ipv6", "regex", "uuid")
+#: Checks of texts; a ValueError is a no.
+_OWN_FORMATS: Mapping[str, Callable[[str], bool]] = {
+    "date-time": _is_date_time,
+    "time": lambda text: _is_date_time(f"1970-01-01T{text}"),
+    "uri": _is_uri,
+    "uri-reference": partial(_is_uri, relative=True),
+}
+
+
+def _holds_for_text(check: Callable[[str], bool], value: Any) -> bool:
+    return not isinstance(value, str) or check(value)
 
 
 def _violation(message: str, **about: Any) -> Any:
