@@ -142,7 +142,12 @@ def _values(frame: pd.DataFrame, side: str) -> list[Any]:
     states = frame.get(f"{side}_state")
     if states is None:
         return values
-    return [MISSING if s == "missing" else v for v, s in zip(values, states, strict=True)]
+    absent = states.eq("missing")
+    if side == "predicted":  # below a broken container, rows show the container's value
+        kinds = zip(frame["gold"], values, frame["outcome"], strict=True)
+        broken = [o == "structural" and json_type(g) == json_type(v) for g, v, o in kinds]
+        absent |= pd.Series(broken, index=frame.index)
+    return [MISSING if gone else v for v, gone in zip(values, absent, strict=True)]
 
 
 def _types(frame: pd.DataFrame, pairs: pd.DataFrame) -> list[tuple[str, ...]]:

@@ -158,3 +158,10 @@ def test_a_field_that_is_not_there(
     with pytest.raises(InputError) as caught:
         read_cases(ev if source == "ev" else source, field=field)
     assert words in str(caught.value)
+
+
+def test_below_a_broken_container_nothing_is_predicted() -> None:
+    inner = {"type": "object", "properties": {"now": {"type": "number"}}}
+    schema = {"type": "object", "properties": {"cash": inner}}
+    ev = xb.evaluate(schema, {"cash": {"now": 5}}, {"cash": 5})
+    assert read_cases(ev, kinds={"number"}).pairs["predicted"].tolist() == [MISSING]
