@@ -82,10 +82,6 @@ USED: dict[str, tuple[str, Callable[[Any], object]]] = {
         "matches",
         lambda view: setattr(view, "thresholds", {"align_threshold": next(NUMBERS) % 90 / 100}),
     ),
-    "another threshold of a field": (
-        "matches",
-        lambda view: setattr(view, "thresholds", {"items[].title": next(NUMBERS) % 90 / 100}),
-    ),
     "choose an item on another page": (
         "matches",
         lambda view: setattr(view, "selected_pair", (97 * next(NUMBERS) % FEW_ITEMS, None)),
@@ -93,7 +89,7 @@ USED: dict[str, tuple[str, Callable[[Any], object]]] = {
     "three searches": ("matches", lambda view: typed(view, "text", ("arXiv:1", "ist", ""))),
     "filter twice": (
         "failures of many documents",
-        lambda view: typed(view, "find", ("", "balance")),
+        lambda view: typed(view, "text", ("", "balance")),
     ),
     "click on a cell": (
         "failures of many documents",
@@ -101,7 +97,7 @@ USED: dict[str, tuple[str, Callable[[Any], object]]] = {
     ),
     "click on a count": (
         "failures of many documents",
-        lambda view: view.perform("mode", [None, None, 0 if next(NUMBERS) % 2 else None]),
+        lambda view: setattr(view, "reason", "value_mismatch" if next(NUMBERS) % 2 else ""),
     ),
     **{
         f"move {metric}.{param}": (
