@@ -146,4 +146,4 @@ def test_a_view_is_clicked_typed_at_and_walked_through(page: Any) -> None:
     expect(rows).to_have_count(1)
     expect(rows.locator("mark.xb-found")).to_have_text("audited")
     box.press("Escape")
-    expect(rows).to_have_count(50)
+    expect(rows).to_have_count(40)

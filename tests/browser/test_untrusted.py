@@ -57,7 +57,7 @@ def test_a_tree_has_bars_and_no_bullets(cells: Any) -> None:
     assert bar.locator("i").first.bounding_box()["width"] > 1
     assert _styles(tree.locator(".xb-nodes ul").first, "listStyleType") == ["none"]
     # a number and the word behind it are apart
-    assert not re.search(r"[0-9][a-z]", tree.locator(".xb-head").inner_text())
+    assert not re.search(r"[0-9][a-z]", tree.locator(".xb-headline").first.inner_text())
 
 
 def test_table_5_is_bold_and_red(cells: Any) -> None:
