@@ -206,7 +206,8 @@ class CountedNodes:
         paths = rows["path"].astype(object)
         item = paths.str.extract(_ITEM, expand=False)
         is_missing = (rows["outcome"] == "omission") & (rows["predicted_state"] == "missing")
-        keys = [self.output, item.fillna("").to_numpy()]
+        # as numbers, since groupby cannot hold a lone surrogate
+        keys = [self.output, pd.factorize(item.fillna("").to_numpy(dtype=object))[0]]
         whole = is_missing.groupby(keys).transform("all") & item.notna()
         extra = item.str.contains("[+", regex=False).fillna(False) & self.failing
         invalid = rows["reason"].isin(_NOT_JSON).to_numpy(dtype=bool)

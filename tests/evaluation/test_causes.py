@@ -222,3 +222,9 @@ def test_a_batch_is_explained_over_its_outputs(tmp_path):
     assert find_causes(evs).score == pytest.approx(by_run.mean())
     assert f"pass_rate {find_causes(evs).text}" in repr(evs)
     assert find_causes(xb.load_evaluations(evs.save(tmp_path / "saved"))) == find_causes(evs)
+
+
+def test_a_lone_surrogate_in_a_path_is_no_obstacle() -> None:
+    ev = xb.evaluate({"type": "object", "properties": {}}, {}, {"\ud800": [False]})
+    assert repr(ev)
+    assert ev._repr_html_()
