@@ -23,6 +23,7 @@ root_doc = "docs/index"
 include_patterns = [
     "docs/*.md",
     "docs/**/*.md",
+    "docs/reference/api/objects/*.rst",
     "notebooks/*.ipynb",
     "notebooks/README.md",
     "dataset/README.md",

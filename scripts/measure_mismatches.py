@@ -10,7 +10,6 @@ Without the dataset and the recorded runs, the table of real mismatches stays as
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -19,7 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT))
 
-from extractbench_nb.stats.mismatches import KINDS  # noqa: E402
 from tests.evaluation.mismatch_sample import (  # noqa: E402
     Labelled,
     committed,
@@ -51,18 +49,8 @@ def main() -> None:
 def tables() -> dict[str, str]:
     """Return the tables by name; those of real mismatches only where the data is given."""
     ours, theirs = committed(), real()
-    found = {"kinds": kinds_table(), "sources": sources_table(ours)}
+    found = {"sources": sources_table(ours)}
     return found | ({"real": sources_table(theirs)} if theirs else {})
-
-
-def kinds_table() -> str:
-    """Write the rules, in order of precedence."""
-    rows = [(f"`{k.name}`", k.rule, _value(k.gold), _value(k.predicted)) for k in KINDS]
-    return _table(("kind", "rule", "gold", "predicted"), rows)
-
-
-def _value(value: object) -> str:
-    return f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
 def sources_table(pairs: Sequence[Labelled]) -> str:

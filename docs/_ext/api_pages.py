@@ -1,19 +1,24 @@
 """Pages of the API, from `__all__` and the docstrings: nothing is listed by hand.
 
-``.. api:: judges`` expands to a table of the public names of ``extractbench_nb.judges`` and of the
-top-level names that it defines, an entry for each, and one for each class that their functions
-return and no namespace lists. ``.. api::`` without a name is a table of the top level, with
-``:from: stats gold`` of its names from these rooms. A name that several namespaces have is
-documented in the first of `NAMESPACES`; the others link there.
+``.. api:: judges`` expands to a table of the public names of ``extractbench_nb.judges``, of the
+top-level names that it defines, and of the classes that their functions return. Each function and
+class has a page of its own in `FOLDER`, written when the build starts, with its docstring and the
+guides that use it. Constants and exceptions are documented below the table. ``.. api::`` without a
+name is a table of the top level, with ``:from: stats gold`` of its names from these rooms. A name
+that several namespaces have is documented in the first of `NAMESPACES`; the others link there.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -32,6 +37,11 @@ from sphinx.util.nodes import make_refnode
 from extractbench_nb.core.frames import FrameSpec
 
 PACKAGE = "extractbench_nb"
+#: Where the pages of functions and classes are written; git ignores it.
+FOLDER = "docs/reference/api/objects"
+#: Where a page says how to use a name; most readers want the first kind.
+GUIDES = ("docs/start.md", "docs/howto/*.md", "docs/explanation/*.md", "notebooks/*.ipynb")
+MOST_GUIDES = 6
 
 #: The namespaces in reading order; `compat`, which has the names of others, is last.
 NAMESPACES = (
@@ -61,6 +71,27 @@ class Entry:
         if inspect.ismodule(self.value) or callable(self.value):
             return inspect.getdoc(self.value) or ""
         return comment_of(self.name, self.value)
+
+    @property
+    def has_page(self) -> bool:
+        """Whether it is a function or a class; exceptions and constants are documented together."""
+        is_error = inspect.isclass(self.value) and issubclass(self.value, BaseException)
+        return callable(self.value) and not is_error
+
+    @property
+    def shown(self) -> str:
+        """The name as a user writes it: ``xb.schema.parse_schema``, ``Evaluation``."""
+        module = self.path.rpartition(".")[0].removeprefix(PACKAGE).lstrip(".")
+        if module not in ("", *NAMESPACES) and not module.startswith("construction."):
+            return self.name  # a result, which only functions make
+        prefix = {"core.schema": "schema", "views.plots": "plots"}.get(module, module)
+        return f"xb.{prefix}.{self.name}" if prefix else f"xb.{self.name}"
+
+    @property
+    def page(self) -> str:
+        """Name of its page; file systems may not tell ``Metric`` from ``metric``."""
+        name = self.path.removeprefix(f"{PACKAGE}.")
+        return f"{name}-class" if inspect.isclass(self.value) else name
 
     @property
     def summary(self) -> str:
@@ -142,24 +173,41 @@ def home_room(value: object) -> str:
 
 def source(space: str, rooms: frozenset[str] | None = None) -> Iterator[str]:
     """Yield the reStructuredText of a namespace, or a table of top-level names."""
-    found = entries(space)
-    shown = [e for e in found if not inspect.ismodule(e.value)]
+    found = [e for e in entries(space) if not inspect.ismodule(e.value)]
     if rooms is not None:
-        shown = [e for e in shown if home_room(e.value) in rooms]
+        found = [e for e in found if home_room(e.value) in rooms]
     if space:
         yield from (f".. automodule:: {PACKAGE}.{space}", "   :no-members:", "")
+        found += results(space)
     yield from (".. list-table::", "   :class: api-summary", "   :widths: 30 70", "")
-    for each in shown:
+    for each in found:
         yield f"   * - :py:obj:`{each.name} <{each.path}>`"
         yield f"     - {each.summary}"
     yield ""
-    for each in [*shown, *(results(space) if space else [])]:
-        if each.space == space:
+    own = [e for e in found if space and e.space == space]
+    if any(e.has_page for e in own):
+        yield from (".. toctree::", "   :hidden:", "")
+        yield from (f"   /{FOLDER}/{e.page}" for e in own if e.has_page)
+        yield ""
+    for each in own:
+        if not each.has_page:
             yield from documented(each)
-    for each in found:
-        if inspect.ismodule(each.value) and space:
-            yield from (f".. rubric:: {each.path.replace(PACKAGE, 'xb')}", "")
-            yield from source(each.path.removeprefix(f"{PACKAGE}."))
+    for inner in submodules(space):
+        yield from (f".. rubric:: xb.{inner}", "")
+        yield from source(inner)
+
+
+def submodules(space: str) -> list[str]:
+    """Return the modules that a namespace lists, ``construction.aoe`` for example."""
+    found = entries(space) if space else []
+    return [e.path.removeprefix(f"{PACKAGE}.") for e in found if inspect.ismodule(e.value)]
+
+
+def all_entries() -> Iterator[Entry]:
+    """Yield every name once, from the namespace that documents it."""
+    inner = [module for space in NAMESPACES for module in submodules(space)]
+    for space in (*NAMESPACES, *inner):
+        yield from (e for e in [*entries(space), *results(space)] if e.space == space)
 
 
 def documented(each: Entry) -> Iterator[str]:
@@ -178,6 +226,57 @@ def documented(each: Entry) -> Iterator[str]:
         yield from (f".. py:data:: {each.name}", f"   :module: {module}", "")
         yield from (f"   {line}" for line in each.doc.splitlines())
         yield ""
+
+
+# --- a page per function and class ----------------------------------------------------------------
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the page of each function and class; leave files that would not change."""
+    root = Path(app.srcdir)
+    folder = root / FOLDER
+    folder.mkdir(exist_ok=True)
+    texts = {
+        path.relative_to(root).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
+        for pattern in GUIDES
+        for path in sorted(root.glob(pattern))
+        if path.stem not in ("index", "migrate")
+    }
+    found = {each.page: each for each in all_entries() if each.has_page}
+    for page, each in found.items():
+        path = folder / f"{page}.rst"
+        text = "\n".join([*page_of(each, guides(each, texts)), ""])
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in folder.glob("*.rst"):
+        if path.stem not in found:
+            path.unlink()
+
+
+def page_of(each: Entry, documents: list[str]) -> Iterator[str]:
+    """Yield the page of an object, with links to guides."""
+    yield from (each.shown, "=" * len(each.shown), "", *documented(each))
+    if documents:
+        yield from (".. rubric:: Guides", "")
+        yield from (f"- :doc:`/{document}`" for document in documents)
+
+
+def guides(each: Entry, texts: dict[str, str]) -> list[str]:
+    """Return the documents that use a name: by kind, and those that use it most first."""
+    used = [rf"\b{re.escape(each.shown)}\b(?!\.\w)"]
+    if inspect.isclass(each.value):
+        used += [rf"`{each.name}\b"]
+    pattern = re.compile("|".join(used))
+    counts = Counter({name: len(pattern.findall(text)) for name, text in texts.items()})
+    return [name for name, n in counts.most_common(MOST_GUIDES) if n]
+
+
+@cache
+def space_of_page(name: str) -> str:
+    """Return the namespace of a page: its own, or that of the object that it documents."""
+    spaces = {each.page: each.space for each in all_entries()}
+    short = {space.rpartition(".")[2]: space for space in NAMESPACES}
+    return spaces.get(name) or short.get(name, name)
 
 
 class Api(SphinxDirective):
@@ -241,8 +340,8 @@ def resolve(
     objects = env.domains.python_domain.objects
     full = {space.rpartition(".")[2]: space for space in NAMESPACES}
     first, _, rest = target.partition(".")
-    page = node["refdoc"].rpartition("/")[2]
-    tried = (target, f"{full.get(first, first)}.{rest}", f"{full.get(page, page)}.{target}")
+    page = space_of_page(node["refdoc"].rpartition("/")[2])
+    tried = (target, f"{full.get(first, first)}.{rest}", f"{page}.{target}")
     found = [f"{PACKAGE}.{path}" for path in tried if f"{PACKAGE}.{path}" in objects][:1]
     if not found and target[:1].isupper():
         ends = [path for path in objects if path.endswith(f".{target}")]
@@ -273,6 +372,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive and what its entries need."""
     app.add_directive("api", Api)
     app.add_css_file("reference.css")
+    app.connect("builder-inited", write_pages)
     app.connect("config-inited", link_types, priority=100)  # before numpydoc reads the aliases
     app.connect("autodoc-process-signature", hide_constructor, priority=100)
     app.connect("autodoc-process-docstring", mark_parameters, priority=100)

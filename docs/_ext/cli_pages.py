@@ -1,57 +1,72 @@
-"""The directive `cli-command`: usage, description and options of a command, from its definition."""
+"""The directive `cli-commands`: usage, description and options of commands, from the parsers."""
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
+from pathlib import Path
 
 import click
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from extractbench_nb.cli import commands as command_module
 from extractbench_nb.cli.commands import COMMAND, commands
 
 
 class CommandDirective(SphinxDirective):
-    """Writes the reference of the command that its argument names; of a group, its commands."""
-
-    optional_arguments = 1
-    final_argument_whitespace = True
+    """Writes usage, description and options of every command, a section each."""
 
     def run(self) -> list[nodes.Node]:
         """Write Markdown, and parse it."""
-        words = self.arguments[0].split() if self.arguments else []
-        command, context = find_command(words)
-        if isinstance(command, click.Group):
-            lines = _commands_table(command, words)
-        else:
-            usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-            options = [
-                _option_row(option, context)
-                for option in command.params
-                if isinstance(option, click.Option)
-            ]
-            lines = ["```text", usage, "```", *_description(command)]
-            if options:
-                lines += ["", *_table(("option", "meaning", "default", "values"), options)]
-        return self.parse_text_to_nodes("\n".join(lines))
+        source = inspect.getfile(command_module)
+        for path in Path(source).parent.glob("*.py"):
+            self.env.note_dependency(str(path))
+        lines = [line for words in all_commands() for line in reference(words)]
+        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 
 
-def find_command(words: list[str]) -> tuple[click.Command, click.Context]:
+def all_commands(*words: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of every command, a group before its commands."""
+    command, _ = find_command(words)
+    if words:
+        yield words
+    if isinstance(command, click.Group):
+        for name in command.commands:
+            yield from all_commands(*words, name)
+
+
+def reference(words: tuple[str, ...]) -> list[str]:
+    """Return the section of a command."""
+    command, context = find_command(words)
+    name = " ".join(words)
+    heading = ["", f"({'-'.join(['cli', *words])})=", "", f"{'#' * (1 + len(words))} {name}", ""]
+    if isinstance(command, click.Group):
+        return [*heading, *_description(command), "", *_commands_table(command, words)]
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    options = [_option_row(o, context) for o in command.params if isinstance(o, click.Option)]
+    lines = [*heading, "```text", usage, "```", *_description(command)]
+    if options:
+        lines += ["", *_table(("option", "meaning", "default", "values"), options)]
+    return lines
+
+
+def find_command(words: Sequence[str]) -> tuple[click.Command, click.Context]:
     """Return the command that the words name, and a context with its full name."""
     command: click.Command = commands
     context = click.Context(command, info_name=COMMAND)
     for word in words:
         if not isinstance(command, click.Group) or word not in command.commands:
-            raise ValueError(f"cli-command: no command {' '.join(words)!r}")
+            raise ValueError(f"cli-commands: no command {' '.join(words)!r}")
         command = command.commands[word]
         context = click.Context(command, info_name=word, parent=context)
     return command, context
 
 
-def _commands_table(group: click.Group, words: list[str]) -> list[str]:
+def _commands_table(group: click.Group, words: tuple[str, ...]) -> list[str]:
     """Link each command of a group to its heading."""
     rows = [
-        (f"[`{name}`](#{'-'.join([*words, name])})", child.get_short_help_str(limit=200))
+        (f"[`{name}`](#{'-'.join(['cli', *words, name])})", child.get_short_help_str(limit=200))
         for name, child in group.commands.items()
     ]
     return _table(("command", "what it does"), rows)
@@ -94,5 +109,5 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive."""
-    app.add_directive("cli-command", CommandDirective)
+    app.add_directive("cli-commands", CommandDirective)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,9 @@
 """Tables of the columns of a frame, from its declaration (`FrameSpec`).
 
-``{frame} core.evaluation_frames.FIELD_COLUMNS`` names the declaration by its module in the package.
-With ``:like: core.evaluation_frames.FIELD_COLUMNS ev.fields`` only the columns are listed that this
-other declaration, shown elsewhere as ``ev.fields``, does not have. ``CHANGE_COLUMNS`` in single
+A line ``ev.fields: core.evaluation_frames.FIELD_COLUMNS`` of the directive ``frames`` is a section
+on the frame that `ev.fields` returns, with its declaration named by its module in the package. With
+``like core.evaluation_frames.FIELD_COLUMNS`` behind it, only the columns are listed that this other
+declaration, shown elsewhere, does not have. ``CHANGE_COLUMNS`` in single
 backticks in a docstring refers to the declaration that its module has under this name.
 """
 
@@ -14,10 +15,9 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -74,15 +74,43 @@ def label(place: str) -> str:
     return f"frame-{place}".lower().replace(".", "-")
 
 
-class Frame(SphinxDirective):
-    """``{frame} PLACE``: what a row is, and a table of the columns."""
+#: What a reader calls the declarations that others are compared with.
+SHOWN = {
+    "core.evaluation_frames.SUMMARY": "ev.summary",
+    "core.evaluation_frames.FIELD_COLUMNS": "ev.fields",
+    "core.evaluation_frames.ARRAY_COLUMNS": "ev.arrays",
+    "core.evaluation_frames.MATCH_COLUMNS": "ev.matches",
+    "core.evaluation_frames.CALL_COLUMNS": "ev.judge_calls",
+    "core.evaluation_frames.MISMATCH_COLUMNS": "ev.mismatches",
+    "core.cross_field_rules.RULE_COLUMNS": "ev.rules",
+}
+#: A frame: what returns it, its declaration, the declaration that it is compared with.
+LINE = re.compile(r"^(?P<shown>.+): (?P<place>[\w.]+)(?: like (?P<like>[\w.]+))?$")
 
-    required_arguments = 1
-    option_spec: ClassVar = {"like": directives.unchanged_required}
+
+class Frames(SphinxDirective):
+    """``{frames}``: for each line a section with what a row is, and a table of the columns."""
+
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Build the nodes."""
-        place = self.arguments[0]
+        """Build the sections."""
+        found: list[nodes.Node] = []
+        for line in filter(None, self.content):
+            frame = LINE.match(line)
+            if frame is None:
+                raise self.error(f"{line!r} is no frame and declaration")
+            name = frame["shown"].removesuffix(" (a Series)")
+            is_code = "`" not in name and ("." in name or "(" in name)
+            title = _inline(f"`{name}`" if is_code else name)
+            section = nodes.section("", nodes.title("", "", *title), ids=[nodes.make_id(name)])
+            self.state.document.note_explicit_target(section)
+            section += self.frame(frame["place"], frame["like"])
+            found.append(section)
+        return found
+
+    def frame(self, place: str, like: str | None) -> list[nodes.Node]:
+        """Return what a row is, and the table of columns."""
         try:
             spec = declaration(place)
         except (ImportError, AttributeError, KeyError) as error:
@@ -95,12 +123,11 @@ class Frame(SphinxDirective):
         grain = spec.grain[:1].upper() + spec.grain[1:]
         text = nodes.paragraph("", "", *_inline(f"{grain}."))
         columns: Iterable[Column] = spec.columns
-        if "like" in self.options:
-            other, shown = self.options["like"].split(maxsplit=1)
-            known = declaration(other).columns
+        if like:
+            known = declaration(like).columns
             columns = [column for column in spec.columns if column not in known]
             lacks = [f"`{column.name}`" for column in known if column not in spec.columns]
-            text += [nodes.Text(" The columns of "), self._reference(other, shown)]
+            text += [nodes.Text(" The columns of "), self._reference(like, SHOWN[like])]
             text += _inline(f" without {', '.join(lacks)}" if lacks else "")
             text += nodes.Text(", and:" if columns else ".")
         return [target, text, *([table_of(columns)] if columns else [])]
@@ -174,6 +201,6 @@ def declarations_once() -> dict[str, FrameSpec]:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive and the references."""
-    app.add_directive("frame", Frame)
+    app.add_directive("frames", Frames)
     app.connect("autodoc-process-docstring", refer_to_frames, priority=90)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,11 @@
-"""Generated parts of the pages about metrics: facts of the registry, tables of the sensitivity."""
+"""Generated parts of the pages about metrics: facts of the registry, sensitivity, mismatches."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
+from ast import literal_eval
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +20,8 @@ import extractbench_nb as xb
 from extractbench_nb.core.field_metrics import registry
 from extractbench_nb.core.field_metrics.registry import REGISTRY, Metric
 from extractbench_nb.core.schema import evaluation_config as config
+from extractbench_nb.stats import mismatches
+from extractbench_nb.stats.mismatches import KINDS
 
 FOLDER = "docs/reference/metrics"
 CSV = Path(__file__).parents[1] / "reference" / "metrics" / "sensitivity.csv"
@@ -26,6 +30,7 @@ SOURCES = (
     CSV,
     *Path(inspect.getfile(registry)).parent.glob("*.py"),
     inspect.getfile(config),
+    inspect.getfile(mismatches),
 )
 
 #: Values of a type: gold, one of another JSON type, and the one that counts as empty.
@@ -84,9 +89,9 @@ def _notes(doc: NumpyDocString) -> list[str]:
     if not text:
         return []
     formula = re.compile(r"\.\. math::\n\n((?: +.*\n?)+)")
-    symbols = "Here $g$ is gold's value and $p$ the predicted one."
+    symbols = "Here $g$ is the gold value and $p$ the predicted value."
     if r"|G|" in text:
-        symbols = "Here $G$ is gold's array and $P$ the predicted one."
+        symbols = "Here $G$ is the gold array and $P$ the predicted array."
     return [formula.sub(lambda found: f"$$\n{found[1].rstrip()}\n$$\n\n{symbols}\n", text)]
 
 
@@ -95,7 +100,9 @@ def _facts(metric: Metric) -> str:
     default = [kind for kind, name in config.DEFAULT_METRICS.items() if name == metric.name]
     types = [kind for kind in metric.applies_to if kind != "any"]
     others = (
-        "; other values by their JSON text" if types and len(types) < len(metric.applies_to) else ""
+        "; other values are compared as JSON text"
+        if types and len(types) < len(metric.applies_to)
+        else ""
     )
     rows = [
         ["Types", (", ".join(types) or "all") + others],
@@ -131,7 +138,7 @@ def _absent(metric: Metric) -> str:
     """Return outcome and score of each pair of states, by evaluating one."""
     head = ":::{rubric} Absent values and other types\n:::\n\n"
     if metric.name == "skip":
-        return head + "Nothing below the node is scored, whatever its values."
+        return head + "No value below the node is scored."
     kind = next((t for t in metric.applies_to if t in _EXAMPLES), "string")
     value, other, empty = _EXAMPLES[kind]
     states: dict[str, Any] = {"missing": {}, "null": {"v": None}}
@@ -157,10 +164,51 @@ _CURVE = """:::{{rubric}} Sensitivity
 
 ![Mean score of {name} against the strength of each corruption](/{folder}/curves/{name}.svg)
 
-Values of the sample, corrupted at increasing strength, three times each, with the offline judge.
-A blue line that falls: false rejects. An orange line that stays at the top: false accepts.
-[`sensitivity.csv`](/{folder}/sensitivity.csv) has the figures, `scripts/draw_sensitivity.py` makes
-both."""
+Values of the sample dataset, corrupted at increasing strength, three times each, and judged by the
+offline judge. A falling blue line shows false rejects; an orange line that stays high shows false
+accepts. The data are in [`sensitivity.csv`](/{folder}/sensitivity.csv)."""
+
+
+class Cases(Generated):
+    """Pairs that a metric passes or fails wrongly, evaluated: ``{cases} NAME``.
+
+    A line of the content is ``false accept | gold | predicted | why``, the values as Python
+    literals. Other kinds than `false accept` and `false reject` are right decisions.
+    """
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {"types": directives.unchanged, "params": directives.unchanged}
+
+    def text(self) -> str:
+        """Return the table of pairs."""
+        types = self.options.get("types", "string").split()
+        params = literal_eval(self.options.get("params", "{}"))
+        try:
+            return cases_table(self.arguments[0], [*self.content], types, params)
+        except ValueError as error:
+            raise self.error(str(error)) from error
+
+
+def cases_table(
+    name: str, lines: list[str], types: list[str], params: dict[str, Any] | None = None
+) -> str:
+    """Return the table of pairs, each with its outcome; a false accept has to pass."""
+    node: dict[str, Any] = {"type": types if types[1:] else types[0]}
+    node["evaluation_config"] = {"metric_id": name, "params": params or {}}
+    if "array" in types:
+        node["items"] = {"type": "string"}
+    schema = {"type": "object", "properties": {"v": node}}
+    rows = []
+    for line in lines:
+        kind, gold, predicted, why = (part.strip() for part in line.split(" | "))
+        g, p = literal_eval(gold), literal_eval(predicted)
+        row = xb.evaluate(schema, {"v": g}, {"v": p}).fields.iloc[0]
+        if kind.startswith("false") and row["passed"] != (kind == "false accept"):
+            raise ValueError(f"{name}: {gold} and {predicted} are no {kind}")
+        values = [f"`{json.dumps(value, ensure_ascii=False)}`" for value in (g, p)]
+        rows.append([kind, *values, why, f"{row['outcome']}, {row['score']:.2f}"])
+    return table(["kind", "gold", "predicted", "reason", "outcome, score"], rows)
 
 
 class MetricTable(Generated):
@@ -177,6 +225,18 @@ class MetricTable(Generated):
             )
         ]
         return table(["metric", "types", "compares", "passes if", "judged"], rows)
+
+
+class KindTable(Generated):
+    """All kinds of mismatch in order of precedence: ``{mismatch-kinds}``."""
+
+    def text(self) -> str:
+        """Return the table."""
+        rows = []
+        for kind in KINDS:
+            values = [f"`{json.dumps(v, ensure_ascii=False)}`" for v in (kind.gold, kind.predicted)]
+            rows.append([f"`{kind.name}`", kind.rule, *values])
+        return table(["kind", "rule", "gold", "predicted"], rows)
 
 
 class PresetTable(Generated):
@@ -232,13 +292,14 @@ _MEANINGS = ("kept", "unclear", "changed")
 _READ = {
     "pass_rate": (
         0.5,
-        """Share that passes if 30 % of the words, letters or digits change. Bold: less than half
-pass although the meaning is kept, or more than half although it is changed.""",
+        """Share of values that pass after 30 % of their words, letters or digits are changed.
+Bold values are errors: less than half pass although the meaning is kept, or more than half pass
+although it has changed.""",
     ),
     "score": (
         0.9,
-        """Mean score if 30 % of the places change. Bold: below 0.9 although the meaning is kept, or
-above 0.9 although it is changed.""",
+        """Mean score after 30 % of the values are changed. Bold values are errors: below 0.9
+although the meaning is kept, or above 0.9 although it has changed.""",
     ),
 }
 
@@ -253,7 +314,9 @@ def _cell(order: int, share: float, limit: float) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("metric", MetricFacts)
+    app.add_directive("cases", Cases)
     app.add_directive("metrics", MetricTable)
+    app.add_directive("mismatch-kinds", KindTable)
     app.add_directive("presets", PresetTable)
     app.add_directive("sensitivity", SensitivityTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

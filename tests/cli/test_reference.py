@@ -1,15 +1,15 @@
-"""The page of the command line: every command is on it, and every example prints what it shows."""
+"""The page of the command line: it has every option, and every example prints what it shows."""
 
 import doctest
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
 import click
+import pytest
 from markdown_it import MarkdownIt
 
 from extractbench_nb.cli.commands import commands
@@ -35,22 +35,18 @@ def examples() -> list[tuple[str, str]]:
     return shown
 
 
-def names(group: click.Group, *words: str) -> Iterator[str]:
-    for name, command in group.commands.items():
-        yield " ".join([*words, name])
-        if isinstance(command, click.Group):
-            yield from names(command, *words, name)
-
-
-def test_every_command_is_on_the_page_with_an_example() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    listed = list(names(commands))
-    assert re.findall(r"^##+ ([a-z ]+)$", text, flags=re.MULTILINE) == listed
-    assert re.findall(r"\{cli-command\} ([a-z ]+)", text) == listed
-    code = "".join(code for code, _ in examples())
-    assert [
-        name for name in listed if f"extractbench-nb {name} " not in code.replace("\n", " ")
-    ] == []
+def test_the_reference_has_every_command_and_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    pages = import_module("cli_pages")
+    assert "{cli-commands}" in PAGE.read_text(encoding="utf-8")
+    for words in pages.all_commands():
+        command, _ = pages.find_command(words)
+        text = "\n".join(pages.reference(words))
+        assert " ".join(words) in text
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert f"`{option.opts[0]}`" in text, (words, option.name)
+    assert len([*pages.all_commands()]) > len(commands.commands)
 
 
 def test_every_example_prints_what_it_shows(tmp_path: Path) -> None:
