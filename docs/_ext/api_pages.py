@@ -187,7 +187,7 @@ def source(space: str, rooms: frozenset[str] | None = None) -> Iterator[str]:
     own = [e for e in found if space and e.space == space]
     if any(e.has_page for e in own):
         yield from (".. toctree::", "   :hidden:", "")
-        yield from (f"   /{FOLDER}/{e.page}" for e in own if e.has_page)
+        yield from (f"   {e.name} </{FOLDER}/{e.page}>" for e in own if e.has_page)
         yield ""
     for each in own:
         if not each.has_page:

@@ -1,6 +1,7 @@
 """The directive `cli-commands`: usage, description and options of commands, from the parsers."""
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
 from pathlib import Path
@@ -79,8 +80,13 @@ def _description(command: click.Command) -> list[str]:
         if paragraph.startswith("\b"):
             lines += ["", "```text", *paragraph.splitlines()[1:], "```"]
         else:
-            lines += ["", paragraph]
+            lines += ["", _with_code(paragraph)]
     return lines
+
+
+def _with_code(text: str) -> str:
+    """Mark the options in a text as code, unless they are."""
+    return re.sub(r"(?<![`\w-])--[a-z][a-z-]*(?!`)\b", lambda found: f"`{found[0]}`", text)
 
 
 def _option_row(option: click.Option, context: click.Context) -> tuple[str, ...]:
@@ -99,7 +105,7 @@ def _option_row(option: click.Option, context: click.Context) -> tuple[str, ...]
     elif not option.is_flag and not option.metavar:
         values = option.type.name
     values += ", repeatable" if option.multiple and "repeatable" not in (option.help or "") else ""
-    return names, option.help or "", shown, values
+    return names, _with_code(option.help or ""), shown, values
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

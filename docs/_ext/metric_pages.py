@@ -116,7 +116,7 @@ def _facts(metric: Metric) -> str:
         ),
         ["Source", metric.source],
     ]
-    return table(["", ""], rows)
+    return table(["property", "value"], rows)
 
 
 def _set(params: Any) -> str:

@@ -76,7 +76,7 @@ def load_docubench(folder: str | Path) -> Dataset:
 
 
 def load_llamaindex(folder: str | Path, *, results: str | Path | None = None) -> Dataset:
-    """Load LlamaIndex's ExtractBench (arXiv 2607.29677), which is not Contextual AI's of that name.
+    """Load LlamaIndex's ExtractBench (arXiv 2607.29677), not that of Contextual AI.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ CLAIM_COLUMNS = FrameSpec(
 
 
 def errata() -> pd.DataFrame:
-    """List contradictions in the paper, its README, the dataset and the published package.
+    """List contradictions in the paper, its README, the dataset and extract-bench 0.1.0.
 
     Returns
     -------

@@ -169,7 +169,7 @@ def rule(
     *,
     applies_to: str | Iterable[str] | None = None,
 ) -> Any:
-    """Make a function a cross-field rule; running the cell again replaces it.
+    """Register a function as a cross-field rule; running the cell again replaces it.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
 ) -> Evaluation:
-    """Compare a predicted document with gold, field by field, as the schema says.
+    """Compare a predicted document with gold, field by field, with the schema's metrics.
 
     Parameters
     ----------

@@ -130,5 +130,5 @@ class JudgeCache(AnswerFile):
                 database.execute("DELETE FROM answers")
 
 
-#: The cache that judges use when they are given none.
+#: The default cache of judges.
 judge_cache = JudgeCache()

@@ -441,7 +441,7 @@ CITATION_COLUMNS = FrameSpec(
 def score_citations(
     result: Any, citations: Any, ds: HasPdfs | None, document: str | Path | None = None
 ) -> pd.DataFrame:
-    """Check where outputs say that their values come from, without annotated places.
+    """Check the citations of outputs against the PDF, without annotated positions.
 
     Parameters
     ----------

@@ -260,7 +260,7 @@ CORRUPTION_COLUMNS = FrameSpec(
 
 
 def corruptions() -> pd.DataFrame:
-    """List the corruptions that `corrupt_document` and `sensitivity` know.
+    """List the corruptions that `corrupt_document` and `sensitivity` support.
 
     Returns
     -------

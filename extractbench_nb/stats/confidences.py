@@ -177,7 +177,7 @@ CALIBRATION_COLUMNS = FrameSpec(
 def calibration(
     evaluations: object, confidences: Any, *, bins: int = 10, confidence: float = 0.95
 ) -> pd.DataFrame:
-    """Measure whether confidences are probabilities, and whether they tell right from wrong.
+    """Measure the calibration of confidences, and how well they rank right above wrong.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class Feedback(TextCard, DescribedFrames):
 
 
 def feedback(source: object, *, most: int = 10) -> Feedback:
-    """Fold the failures of one or many outputs by field and kind, the most costly first.
+    """Group the failures of one or many outputs by field and kind, the most costly first.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     seed: int = 0,
     **options: Any,
 ) -> Estimate:
-    """Estimate pass rates without gold, or say why an estimate would mislead.
+    """Estimate pass rates without gold, or explain why an estimate would mislead.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class _Scored(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableResult:
-    """Scores of many tables, as statistics and views take results; made by `evaluate_tables`.
+    """Scores of many tables; made by `evaluate_tables`.
 
     Attributes
     ----------

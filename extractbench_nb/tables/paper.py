@@ -211,7 +211,7 @@ def keep_curves(
     rates: Sequence[float] = _RATES,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Score random parts of tables against the whole; each line is kept with probability x.
+    """Score random parts of tables against the whole; a line is kept with probability x.
 
     A meaningful metric gives a recall close to the share s that is kept (x for rows or for columns,
     x squared for both), and the f-score 2s / (1 + s).

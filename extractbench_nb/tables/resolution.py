@@ -124,7 +124,7 @@ class ResolvedTable:
 
 
 def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> ResolvedTable:
-    r"""Make a logical table of detected objects and of the words in the image.
+    r"""Build a logical table from detected objects and the words in the image.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def set_f1(
     Parameters
     ----------
     pass_threshold : float, optional
-        Score in [0, 1] that passes (used by the pass rule, not here).
+        Lowest score in [0, 1] that passes.
     normalize_text : bool, optional
         Whether texts are compared as `string_normalized` does: without case, white space,
         punctuation and Unicode variants.
@@ -148,7 +148,7 @@ def table_grits(
     Parameters
     ----------
     pass_threshold : float, optional
-        Score in [0, 1] that passes (used by the pass rule, not here).
+        Lowest score in [0, 1] that passes.
     measure : str, optional
         ``"con"``: content; ``"top"``: the shape alone.
     variant : str, optional

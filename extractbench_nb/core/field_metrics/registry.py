@@ -334,7 +334,7 @@ def metric(
     applies_to: str | Iterable[str] = "any",
     source: str = "user",
 ) -> Any:
-    """Make a function a metric; running the cell again replaces it, `unregister` removes it.
+    """Register a function as a metric; running the cell again replaces it.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def string_normalized(gold: Any, predicted: Any) -> bool:
 
     Marks that make another value are compared: signs of currency and mathematics, percent and
     degree signs, ``.,:/`` between digits, ``#`` after a word, and a hyphen before a digit or at the
-    end of the text. A text of punctuation alone is compared as it is.
+    end of the text. A text of punctuation alone is compared unchanged.
 
     Notes
     -----
@@ -134,7 +134,7 @@ def string_fuzzy(
     Parameters
     ----------
     threshold : float, optional
-        Similarity in [0, 1] that passes (used by the pass rule, not here).
+        Lowest similarity in [0, 1] that passes.
     case_sensitive : bool, optional
         Whether case counts.
 

@@ -67,7 +67,7 @@ class Children:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One node of the schema, unfolded where it is used.
+    """A schema node, with references resolved.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def goes_below(node: Node, visited: set[frozenset[str]]) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """A parsed schema. ``repr`` draws the tree, ``to_frame()`` lists it, notebooks fold it.
+    """A parsed schema, shown as a tree; ``to_frame()`` lists its nodes.
 
     Parameters
     ----------

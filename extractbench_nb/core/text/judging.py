@@ -115,7 +115,7 @@ class Verdict(NamedTuple):
 
 
 class JudgeError(Exception):
-    """A judge has no verdict: no answer, an unreadable answer, or no budget left.
+    """A judge gave no verdict: no answer, an unreadable answer, or an exhausted budget.
 
     Parameters
     ----------

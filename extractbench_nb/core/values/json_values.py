@@ -102,7 +102,7 @@ class Unlabelled:
         return "UNLABELED"
 
 
-#: Stands in gold for a value that the annotation does not say: it is not scored.
+#: Marks a gold value that the annotation leaves open; the field is not scored.
 UNLABELED = Unlabelled()
 
 
@@ -299,7 +299,7 @@ def value_at(value: Any, path: str, default: Any = None) -> Any:
 
 
 def unlabelled(gold: Any, paths: Iterable[str]) -> Any:
-    """Return a copy of gold in which the values at some paths are `UNLABELED`, so not scored.
+    """Return a copy of gold in which the values at some paths are not scored.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def _new_figure(width: float, height: float) -> DataFigure:
 
 
 def grid(n: int, *, columns: int = 3, height: float = 2.6) -> tuple[Axes, ...]:
-    """Return Axes side by side in one new figure, to be drawn into one after the other.
+    """Create a figure with several Axes, and return these in reading order.
 
     Parameters
     ----------
