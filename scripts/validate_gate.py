@@ -1,4 +1,4 @@
-"""How often the gate finds a planted drop, and fails on noise: the table in docs/howto/gate.md.
+"""How often the gate finds a planted drop, and fails on noise: a table in validation.md.
 
     python scripts/validate_gate.py [--trials 200]
 
