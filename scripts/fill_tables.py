@@ -1,9 +1,10 @@
 """Fill the tables of documentation pages from the frames that their code makes.
 
-    python scripts/fill_tables.py [PAGE...]
+    python -m scripts.fill_tables [PAGE...]
 
 Below a comment ``<!-- table: NAME -->`` stands a Markdown table of the frame NAME, which a Python
-block of the same page makes. Without arguments, all pages of docs/ are filled.
+block of the same page makes, or a function of `page_tables`. Without arguments, all pages of docs/
+are filled.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 
 import pandas as pd
 from markdown_it import MarkdownIt
+
+from scripts.page_tables import TABLES
 
 ROOT = Path(__file__).parents[1]
 TABLE = re.compile(r"(<!-- table: (\w+) -->\n)((?:\|.*\n)*)")
@@ -61,9 +64,12 @@ def names_of(page: Path) -> dict[str, Any]:
 
 def filled(page: Path) -> str:
     """Return the text of a page with its tables as the code makes them."""
-    names = names_of(page)
     text = page.read_text(encoding="utf-8")
-    return TABLE.sub(lambda found: found[1] + tabulated(names[found[2]]), text)
+    wanted = {found[2] for found in TABLE.finditer(text)}
+    frames = {name: TABLES[name]() for name in wanted & TABLES.keys()}
+    if wanted - frames.keys():
+        frames |= names_of(page)
+    return TABLE.sub(lambda found: found[1] + tabulated(frames[found[2]]), text)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Seeded edits of texts, by kind: those that change what a text means, and those that keep it.
 
-The measure behind docs/explanation/offline_judge.md. Each kind edits one place of a text; it is
+The measure behind docs/explanation/validation.md. Each kind edits one place of a text; it is
 applied to the gold texts of a dataset and to filled sentence frames. Texts are split into a half
 that rules may be tuned on and a held-out half, by document and by frame.
 """

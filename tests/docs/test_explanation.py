@@ -19,7 +19,7 @@ def test_the_picture_shows_the_imports() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_tables_show_what_the_code_makes(page: Path) -> None:
-    assert page.read_text(encoding="utf-8") == filled(page), "python scripts/fill_tables.py"
+    assert page.read_text(encoding="utf-8") == filled(page), "python -m scripts.fill_tables"
 
 
 def test_the_picture_of_an_alignment_shows_its_pairs() -> None:

@@ -64,7 +64,7 @@ class OfflineJudge:
     """Deterministic judge without a model.
 
     It is stateless and symmetric, and gives every pair of texts a score in [0, 1]. The
-    documentation measures it against a language model (docs/explanation/offline_judge.md).
+    documentation measures it against a language model (docs/explanation/validation.md).
 
     Parameters
     ----------
