@@ -25,6 +25,7 @@ from extractbench_nb.support.files import reading
 from extractbench_nb.tables.cells import EMPTY, Table, check_share, header_rows
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
+    SIDES,
     checked_names,
     checked_variant,
     measured,
@@ -33,7 +34,7 @@ from extractbench_nb.tables.grid_similarity import (
     read_lists,
     refuse_boxless,
 )
-from extractbench_nb.tables.grits_result import NEARLY, SIDES, kind_of
+from extractbench_nb.tables.grits_result import NEARLY, kind_of
 from extractbench_nb.tables.objects import (
     Detected,
     detected_objects,
@@ -402,7 +403,7 @@ def _score_rows(
     try:
         for name in set(names) & {*LOCATED_METRICS}:
             for table in true:
-                refuse_boxless((table, EMPTY), name)
+                refuse_boxless(name.removeprefix("grits_"), [table], [])
         if len(true) == len(predicted) == 1:
             found = compare_rows(true[0], predicted[0], computed, variant)
         else:

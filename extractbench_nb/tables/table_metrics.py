@@ -14,18 +14,16 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, header_rows
+from extractbench_nb.tables.grid_alignment import aligned_entries, alignment_scores
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
     Kept,
     Measured,
-    aligned_entries,
-    alignment_scores,
     checked_names,
     checked_variant,
     measured,
     ratios,
     read_pair,
-    refuse_boxless,
 )
 
 #: ``"thead"`` or ``"tbody"``, and for each of its rows the cells that begin there.
@@ -432,8 +430,6 @@ def compare_rows(
     rows: list[_Row] = []
     found = cache(lambda metric: measured(metric, true, predicted, variant, kept))
     for name in names:
-        if name in LOCATED_METRICS:
-            refuse_boxless((true, predicted), name)
         row: _Row
         if name.startswith("grits_"):
             row = (*found(name.removeprefix("grits_")).scores[:3], "")

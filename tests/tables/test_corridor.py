@@ -10,17 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import table_of_cells
-from extractbench_nb.tables.grid_similarity import (
+from extractbench_nb.tables.grid_alignment import (
     corridors,
     diagonal_corridor,
-    grits,
     likely_alignment,
 )
-from extractbench_nb.tables.grits_result import GriTS
+from extractbench_nb.tables.grid_similarity import GriTS, grits
 from tests.tables.test_grits import TABLES, Cells
 
-# the package has a function of the same name
-API: Any = import_module("extractbench_nb.tables.grid_similarity")
+API: Any = import_module("extractbench_nb.tables.grid_alignment")
 
 
 def both(true: Any, predicted: Any, **options: Any) -> tuple[GriTS, GriTS]:

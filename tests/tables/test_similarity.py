@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.tables.grid_similarity import pair_similarity, text_similarity
+from extractbench_nb.tables.grid_alignment import pair_similarity, text_similarity
 
 KINDS = ("substring", "blocks")
 TEXTS = st.text(st.sampled_from("ab1. é\U0001f600"), max_size=12)
