@@ -15,28 +15,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractbench_nb import benchmark
-from extractbench_nb.benchmark.domain_facts import facts_of
-from extractbench_nb.benchmark.paper_cells import (
-    CHECKS,
-    DECLARED,
-    DOMAINS,
-    MODELS,
-    RECOMPUTED,
-    STATUSES,
-    Cell,
-    inferred_passed,
-    status_of,
-    tally,
-)
+from extractbench_nb.benchmark.complexities import facts_of
 from extractbench_nb.benchmark.paper_tables import COMPARE_COLUMNS
 from extractbench_nb.benchmark.published import (
     ABOUT,
+    CHECKS,
     CLAIM_COLUMNS,
+    DECLARED,
+    DOMAINS,
     ERRATA_COLUMNS,
+    MODELS,
     PARTS,
+    RECOMPUTED,
     SEVERITIES,
+    STATUSES,
     VERDICTS,
+    Cell,
     Figure,
+    inferred_passed,
+    status_of,
+    tally,
 )
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs.dataset import Dataset, load_dataset
