@@ -224,10 +224,11 @@ def _vectors(retriever: Retriever, texts: Sequence[str]) -> Vectors:
     else:
         vectors = model(list(texts))
     try:
-        matrix = np.asarray(vectors, dtype=np.float64).reshape(len(texts), -1)
+        matrix = np.asarray(vectors, dtype=np.float64)
     except (TypeError, ValueError):
         matrix = np.empty(0)
-    if not matrix.size or not np.isfinite(matrix).all():
+    are_vectors = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
+    if not are_vectors or not np.isfinite(matrix).all():
         raise InputError(
             f"{retriever.described['model']!r} returned {one_line(repr(vectors))}; expected one "
             f"vector of finite numbers for each of {len(texts)} texts"
@@ -455,6 +456,8 @@ def evidence_recall(
     if documents is None:
         raise InputError("documents are missing; pass them, or a TableTask as gold")
     find = Retriever(retriever) if isinstance(retriever, str) else retriever
+    if not isinstance(find, Retriever):
+        raise InputError(f"retriever is {type(find).__name__}; expected a Retriever or 'bm25'")
     query = " ".join(map(str, gold.columns)) if query is None else query
     counts = sorted({_check_k(one) for one in (k if isinstance(k, Sequence) else [k])})
     if not counts:

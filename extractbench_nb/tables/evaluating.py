@@ -228,26 +228,22 @@ class TableResult:
             tables), and for images of Table 2 (detection of the parts of tables): table, split,
             measure, tables, value, paper.
         """
-        records: list[dict[str, Any]] = []
+        rows: list[tuple[Any, ...]] = []
         is_complex = self.scores["complex"]
         splits = {"simple": ~is_complex, "complex": is_complex, "all": is_complex.notna()}
-        for printed in pubtables(3).iloc[:3].to_dict("records"):
-            for measure in ("grits_top", "grits_con", "grits_loc", "grits_rawloc"):
-                rows = self.scores[splits[printed["split"]] & (self.scores["measure"] == measure)]
-                scores = rows["score"].dropna()
+        for split, _, *printed in pubtables(3).iloc[:3].itertuples(index=False):
+            for measure, paper in zip(TABLE_METRICS[:4], printed, strict=True):
+                of_measure = self.scores["measure"] == measure
+                scores = self.scores["score"][splits[split] & of_measure].dropna()
                 value = float(scores.mean()) if len(scores) else None
-                figures = (3, printed["split"], measure, len(scores), value)
-                paper = printed[measure.removeprefix("grits_")]
-                records.append(dict(zip(PAPER_COLUMNS.names, (*figures, paper), strict=True)))
+                rows.append((3, split, measure, len(scores), value, paper))
         if self.detection is not None:
             (found,) = self.detection.query("label == 'all'").to_dict("records")
             (printed,) = pubtables(2).query("task == 'TSR + FA'").to_dict("records")
             for measure in ("AP50", "AP75", "AP", "AR"):
                 value = None if pd.isna(found[measure]) else found[measure]
-                figures = (2, "all", measure, found["images"], value)
-                paper = printed[measure]
-                records.append(dict(zip(PAPER_COLUMNS.names, (*figures, paper), strict=True)))
-        return PAPER_COLUMNS.from_records(records)
+                rows.append((2, "all", measure, found["images"], value, printed[measure]))
+        return PAPER_COLUMNS.from_rows(rows)
 
     def __repr__(self) -> str:
         """Return the counts and the means of all tables."""
@@ -526,30 +522,26 @@ def _number(text: str | None) -> float | None:
 def read_image(image: Any) -> Image:
     """Return a PIL image, the pixels of an array, a file or a `PageImage` in red, green, blue."""
     library: Any = needs("PIL.Image", "tables")
+    picture: Any = image
     if isinstance(image, str | Path | PageImage):
-        file = io.BytesIO(image.png) if isinstance(image, PageImage) else Path(image)
-        path = file if isinstance(file, Path) else None
+        is_page = isinstance(image, PageImage)
+        path = None if is_page else Path(image)
+        file = io.BytesIO(image.png) if is_page else path
         try:
             with reading(f"image {str(image)!r}", path), library.open(file) as opened:
-                image = opened.convert("RGB")
+                picture = opened.convert("RGB")
         except (library.UnidentifiedImageError, library.DecompressionBombError) as error:
             raise InputError(f"image {str(image)!r} cannot be read: {error}") from None
-    if isinstance(image, np.ndarray):
-        if image.dtype != np.uint8 or image.ndim not in (2, 3) or image.shape[2:] in ((1,), (2,)):
-            raise InputError(
-                f"image is an array of {image.dtype}, shape {image.shape}; expected bytes of shape "
-                "(height, width, 3)"
-            )
-        image = library.fromarray(image)
-    if not isinstance(image, library.Image):
+    elif isinstance(image, np.ndarray):
+        with suppress(TypeError, ValueError, KeyError):
+            picture = library.fromarray(image)
+    if not isinstance(picture, library.Image) or not picture.width * picture.height:
         raise InputError(
-            f"image is {type(image).__name__}; expected a path, a PIL image, an array or a "
-            "PageImage"
+            f"image is {type(image).__name__}; expected a path, a PIL image or a PageImage with "
+            "pixels, or an array of bytes of shape (height, width, 3)"
         )
-    if not image.width * image.height:
-        raise InputError("image has no pixels")
-    picture: Image = image.convert("RGB")
-    return picture
+    converted: Image = picture.convert("RGB")
+    return converted
 
 
 def load_images(folder: str | Path, split: str | None = None) -> dict[str, TableImage]:
@@ -677,66 +669,64 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
 _Item: TypeAlias = tuple[str, Any, Any]
 
 
-def _image_tables(threshold: float, item: _Item) -> tuple[ResolvedTable, ResolvedTable]:
-    """Return the true and the predicted table of an image."""
+class _ReadImage(NamedTuple):
+    """The true and the predicted table of an image; None if it cannot be read, and why."""
+
+    true: ResolvedTable | None
+    predicted: ResolvedTable | None
+    problem: str = ""
+
+
+def _read_tables(threshold: float, item: _Item) -> _ReadImage:
     name, image, given = item
-    if isinstance(image, TableImage):
-        image = image.objects, image.words
-    if not isinstance(image, tuple | list) or len(image) != 2:  # noqa: PLR2004 - a pair
-        raise InputError(f"images, {name!r}: {image!r:.80}; expected (objects, words)")
-    true = from_objects(*image, threshold=threshold)
+    true = None
     try:
-        predicted = from_objects([] if given is None else given, image[1], threshold=threshold)
+        if isinstance(image, TableImage):
+            image = image.objects, image.words
+        if not isinstance(image, tuple | list) or len(image) != 2:  # noqa: PLR2004 - a pair
+            raise InputError(f"images, {name!r}: {image!r:.80}; expected (objects, words)")
+        true = from_objects(*image, threshold=threshold)
+        return _ReadImage(
+            true, from_objects([] if given is None else given, image[1], threshold=threshold)
+        )
     except InputError as error:
-        raise _UnreadableError(f"{name}, predicted: {error}", true) from error
-    return true, predicted
-
-
-class _UnreadableError(Exception):
-    """A prediction cannot be read; beside the reason the true table."""
+        return _ReadImage(
+            true, None, f"true: {error}" if true is None else f"{name}, predicted: {error}"
+        )
 
 
 def _image_sides(threshold: float, item: _Item) -> Sides:
-    """Return the true table of an image, and the predicted one; empty if they cannot be read."""
-    try:
-        true, predicted = _image_tables(threshold, item)
-    except _UnreadableError as error:
-        return [error.args[1].table], [EMPTY]
-    except InputError:
-        return [EMPTY], [EMPTY]
-    return [true.table], [predicted.table]
+    true, predicted, _ = _read_tables(threshold, item)
+    return [true.table if true else EMPTY], [predicted.table if predicted else EMPTY]
 
 
 def _score_image(names: Sequence[str], variant: str, threshold: float, item: _Item) -> _Scored:
-    name, is_readable, problems = item[0], True, list[str]()
-    try:
-        true, predicted = _image_tables(threshold, item)
-    except _UnreadableError as error:
-        (problem, true), predicted = error.args, from_objects([])
-        is_readable, problems = False, [problem]
-    except InputError as error:
+    true, predicted, problem = _read_tables(threshold, item)
+    if true is None:
         missing = [(measure, None, None, None, None, None, "") for measure in names]
-        return _Scored(False, True, f"true: {error}", missing)
+        return _Scored(False, True, problem, missing)
+    problems = [problem]
+    is_readable, found = predicted is not None, predicted or from_objects([])
     true_objects = detected_objects(true.given[0], "objects")
-    objects = detected_objects(predicted.given[0], "objects")
+    objects = detected_objects(found.given[0], "objects")
     if is_readable:
-        problems += _named("true object", true_objects.problems)
+        problems = _named("true object", true_objects.problems)
         problems += _named("word", detected_words(true.given[1], "words").problems)
         problems += _named("predicted object", objects.problems)
         if item[2] is None:
             problems.append("no prediction")
-        elif true.table.size and not predicted.table.size:
+        elif true.table.size and not found.table.size:
             problems.append(f"no predicted row or column with a score from {threshold}")
     others = [measure for measure in names if measure != "grits_rawloc"]
-    sides = [true.table], [predicted.table]
-    rows = {row[0]: row for row in _score_rows(name, sides, others, variant)}
+    sides = [true.table], [found.table]
+    rows = {row[0]: row for row in _score_rows(item[0], sides, others, variant)}
     if len(others) < len(names):
-        raw = measured("loc", true.raw, predicted.raw, variant)
+        raw = measured("loc", true.raw, found.raw, variant)
         rows["grits_rawloc"] = ("grits_rawloc", *raw.scores[:3], *raw.sizes, "")
     more = [f"{len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []
-    problem = "; ".join(problems[:_MOST_PROBLEMS] + more)
+    text = "; ".join(problems[:_MOST_PROBLEMS] + more)
     ordered = [rows[measure] for measure in names]
-    return _Scored(is_complex(true.table), is_readable, problem, ordered, (true_objects, objects))
+    return _Scored(is_complex(true.table), is_readable, text, ordered, (true_objects, objects))
 
 
 #: How many objects and words that are left out are described for an image.
