@@ -158,19 +158,10 @@ _SUMS = ("valid", "passed", "fields", "evaluated", "evaluated_valid")
 class BaselineTables:
     """Validity, pass rates and failures of runs; made by `baseline_tables`.
 
-    Attributes
-    ----------
-    results : pandas.DataFrame
-        One row per run and schema; see `BASELINE_COLUMNS`.
-    failures : pandas.DataFrame
-        Number of attempts by failure, one column per run, in the form of Table 7.
-    attempts : pandas.DataFrame
-        One row per attempt; `results` sums them up. See `TALLY_COLUMNS`.
-    evaluations : Evaluations
-        The evaluations of the outputs.
-    unanswered : int
-        Attempts that failed for a transient reason (rate limits, timeouts, errors of the server,
-        the connection or the key), not because of the model.
+    ``results`` has one row per run and schema, see `BASELINE_COLUMNS`; ``failures`` counts attempts
+    by failure, one column per run, as Table 7; ``attempts`` has one row per attempt, see
+    `TALLY_COLUMNS`; ``evaluations`` are those of the outputs. ``unanswered`` attempts failed for a
+    transient reason (rate limits, timeouts, errors of the server, the connection or the key).
     """
 
     results: pd.DataFrame
@@ -406,15 +397,15 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     attempts : pandas.DataFrame
         From `read_outputs`.
     failures : str or iterable of str, optional
-        Failures to forgive: ``trailing_comma``, ``truncated_json`` and ``malformed_json``, which
-        are the default, or ``schema_violation``, whose value is used unchanged.
+        ``trailing_comma``, ``truncated_json`` and ``malformed_json``, which are the default, or
+        ``schema_violation``, whose value is used unchanged.
 
     Returns
     -------
     pandas.DataFrame
         A copy. For a forgiven output ``valid`` is True, ``failure`` is ``none``, ``value`` is the
-        result of `repair_output`, whether or not it fits the schema, and the new column
-        ``forgiven`` holds its failure. Outputs that cannot be repaired are unchanged.
+        result of `repair_output`, and the new column ``forgiven`` holds its failure. Outputs that
+        cannot be repaired are unchanged.
 
     Raises
     ------

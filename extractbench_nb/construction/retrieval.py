@@ -384,12 +384,8 @@ RECALL_COLUMNS = FrameSpec(
 class EvidenceRecall:
     """The gold cells that a retriever found; made by `evidence_recall`.
 
-    Attributes
-    ----------
-    cells : pandas.DataFrame
-        One row per gold cell that is not empty, with the largest `k` (see `EVIDENCE_COLUMNS`).
-    by_k : pandas.DataFrame
-        One row per `k` (see `RECALL_COLUMNS`).
+    ``cells`` has one row per gold cell that is not empty, with the largest `k`; ``by_k`` has one
+    row per `k`. See `EVIDENCE_COLUMNS` and `RECALL_COLUMNS`.
     """
 
     cells: pd.DataFrame

@@ -36,18 +36,9 @@ _MOST = 100_000
 class Cell(NamedTuple):
     """A cell of a table.
 
-    Parameters
-    ----------
-    rows, columns : tuple of int
-        Numbers of the rows and columns that it covers, from 0, in ascending order.
-    text : str
-        Text of the cell.
-    box : tuple of float, or None
-        x0, y0, x1, y1, in the unit of the page.
-    is_header : bool
-        Whether it belongs to the column header.
-    is_projected : bool
-        Whether it is a projected row header: a header for the rows below it, in a row of its own.
+    The numbers of the rows and columns that it covers, from 0, ascending; its text; its box (x0,
+    y0, x1, y1, in the unit of the page); whether it belongs to the column header; and whether it is
+    a projected row header: a header for the rows below it, in a row of its own.
     """
 
     rows: tuple[int, ...]

@@ -161,19 +161,9 @@ class _Scored(NamedTuple):
 class TableResult:
     """Scores of many tables, as statistics and views take results; made by `evaluate_tables`.
 
-    Attributes
-    ----------
-    scores : pandas.DataFrame
-        One row per pair and measure: run, document, measure, score, precision, recall, sizes,
-        complex (whether a true cell spans), readable, problem, and your own columns.
-    summary : pandas.Series
-        Numbers of tables and of unreadable ones; by measure the mean over tables, and for grid
-        table similarity ``_micro``: the f-score of the sums over all positions, in which large
-        tables count more.
-    variant : str
-        The variant of grid table similarity.
-    detection : pandas.DataFrame, or None
-        Of images: average precision and recall of the objects, see `detection_scores`.
+    ``scores`` has one row per pair and measure, see `TABLE_SCORE_COLUMNS`, and your own columns;
+    ``variant`` is that of grid table similarity. Of images, ``detection`` has the average precision
+    and recall of the objects, see `detection_scores`.
     """
 
     #: What statistics compare if nothing is named.
@@ -271,21 +261,19 @@ def evaluate_tables(
         name to a pair; a DataFrame has the columns ``true`` and ``predicted``, and your own
         (``run``, ``document``, ``model``).
     metrics : str or sequence of str, optional
-        As in `compare_tables`; lists of tables have ``grits_`` metrics only. By default
-        ``grits_top`` and ``grits_con``.
+        As in `compare_tables`; lists of tables have ``grits_`` metrics only.
     variant : str, optional
         Variant of grid table similarity, as in `grits`.
     n_jobs : int, optional
-        Number of worker processes; -1 for one per processor. The tables must be picklable.
+        Number of worker processes; -1 for one per processor.
     progress : bool, optional
         Whether to show a progress bar.
 
     Returns
     -------
     TableResult
-        ``.scores``, ``.summary``, ``.rows``; `compare_runs` takes it. A predicted table that cannot
-        be read counts as empty, with the reason in ``problem``; a predicted table without the boxes
-        that a metric needs has no score for it.
+        A predicted table that cannot be read counts as empty, with the reason in ``problem``; one
+        without the boxes that a metric needs has no score for it.
 
     Raises
     ------
@@ -601,7 +589,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     n_jobs: int = 1,
     progress: bool = False,
 ) -> TableResult:
-    """Score the tables that were detected in images.
+    """Score the tables that were detected in images, against those of the true objects.
 
     Parameters
     ----------
@@ -610,24 +598,20 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
         as `from_objects` takes them.
     predicted : dict
         By id, the predicted objects, as `from_objects` takes them.
-    metrics : str or sequence of str, optional
-        As in `compare_tables`.
-    variant : str, optional
-        Variant of grid table similarity, as in `grits`.
+    metrics, variant : str, optional
+        As in `evaluate_tables`. ``grits_rawloc`` compares the boxes of rows and columns before
+        conflicts are resolved.
     threshold : float, optional
         Objects with a lower score do not count in tables, see `from_objects`.
-    n_jobs : int, optional
-        Number of worker processes; -1 for one per processor.
-    progress : bool, optional
-        Whether to show a progress bar.
+    n_jobs, progress : int, optional
+        As in `evaluate_tables`.
 
     Returns
     -------
     TableResult
-        As of `evaluate_tables`, with ``.detection`` and ``.compare_paper()``. An image without a
-        prediction, or with one that cannot be read, scores 0. An image whose annotation or words
-        cannot be used has no score. An object or word that cannot be used is left out. ``problem``
-        names each of these, with the reason.
+        Also with ``.detection`` and ``.compare_paper()``. An image without a prediction, or with
+        one that cannot be read, scores 0. An image whose annotation or words cannot be used has no
+        score. An object or word that cannot be used is left out. ``problem`` names each of these.
 
     Raises
     ------
@@ -637,9 +621,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
 
     Notes
     -----
-    Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2021). The true table is made of the
-    true objects by the same steps as the predicted one. ``grits_rawloc`` compares the boxes of rows
-    and columns before conflicts are resolved.
+    Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
     """
     given: Any = images
     if not isinstance(given, Mapping) or not images:
