@@ -18,10 +18,11 @@ import pandas as pd
 
 from extractbench_nb.core import Evaluation
 from extractbench_nb.core.frames import ROW_COLUMNS, SCORE_COLUMNS, Column, FrameSpec, as_pandas
-from extractbench_nb.errors import InputError, nearest, needs, no_column
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.pdf import PageImage
 from extractbench_nb.support.concurrency import progress_bar, worker_count, worker_pool
 from extractbench_nb.support.files import reading
+from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.tables.cells import EMPTY, Table, check_share, header_rows
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
@@ -307,21 +308,16 @@ def _read_pairs(pairs: Any) -> tuple[pd.DataFrame, list[_Pair]]:
         for name, pair in pairs.items():
             if not isinstance(pair, tuple | list) or len(pair) != len(SIDES):
                 raise InputError(f"pairs, {str(name)!r}: expected (true, predicted)")
-        sides = {
-            side: pd.Series([pair[n] for pair in pairs.values()], [*pairs], dtype=object)
-            for n, side in enumerate(SIDES)
-        }
-        pairs = pd.DataFrame(sides, columns=[*SIDES])
-    if not isinstance(pairs, pd.DataFrame):
+        columns = zip(SIDES, zip(*pairs.values(), strict=True), strict=False)
+        series = {side: pd.Series(tables, [*pairs], dtype=object) for side, tables in columns}
+        pairs = pd.DataFrame(series, columns=[*SIDES])
+    if not isinstance(pairs, pd.DataFrame) or pairs.empty:
+        found = "empty" if isinstance(pairs, pd.DataFrame) else type(pairs).__name__
         raise InputError(
-            f"pairs is {type(pairs).__name__}; expected a list of (true, predicted), a dict "
-            "from name to such a pair, or a DataFrame with columns true and predicted"
+            f"pairs is {found}; expected a list of (true, predicted), a dict from name to such a "
+            "pair, or a DataFrame with columns true and predicted"
         )
-    for side in SIDES:
-        if side not in pairs.columns:
-            raise InputError(f"pairs: {no_column(side, pairs.columns)}")
-    if pairs.empty:
-        raise InputError("pairs is empty; expected at least one pair of tables")
+    refuse_missing(pairs, SIDES, "pairs")
     about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
     for name in about.columns.intersection(TABLE_SCORE_COLUMNS.names[2:]):
         raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
@@ -416,29 +412,29 @@ def _position_rows(
     page = measured_page("con", true, predicted, variant)
     for n, m in page.pairs:
         tables = EMPTY if n is None else true[n], EMPTY if m is None else predicted[m]
-        found = None if n is None or m is None else page.found[n, m]
-        (down, across) = (
-            {one: (other, k) for k, (one, other, _) in enumerate(lines)}
-            for lines in (found.aligned if found else ((), ()))
-        )
-        names, grid = _column_names(tables[0]), tables[1].grid
+        down, across = page.found[n, m].aligned if (n, m) in page.found else ((), ())
+        partners = {
+            (down[i][0], across[j][0]): (down[i][1], across[j][1], float(score))
+            for (i, j), score in (
+                np.ndenumerate(page.found[n, m].similarity) if down and across else ()
+            )
+        }
+        names = _column_names(tables[0])
         for (r, c), number in np.ndenumerate(tables[0].grid):
             cell = tables[0].cells[number]
             at = (n, f"$[{n}][{r}][{c}]", names[c], "grits_con", kind_of(cell), r, c)
-            if found is None or r not in down or c not in across:
+            if (r, c) not in partners:
                 missing = (None, None, "omission", 0.0, False, cell.text, None)
                 yield *at, *missing, "no_partner", "present", True
                 continue
-            (row, i), (column, j) = down[r], across[c]
-            score = float(found.similarity[i, j])
+            row, column, score = partners[r, c]
             passed = score >= 1 - NEARLY
-            why = ("correct", "") if passed else ("incorrect", "differs")
-            other = tables[1].cells[grid[row, column]].text
-            yield *at, row, column, why[0], score, passed, cell.text, other, why[1], "present", True
-        partners = [{row for row, _ in side.values()} for side in (down, across)]
-        names = _column_names(tables[1])
-        for (r, c), number in np.ndenumerate(grid):
-            if r not in partners[0] or c not in partners[1]:
+            outcome, why = ("correct", "") if passed else ("incorrect", "differs")
+            texts = cell.text, tables[1].cells[tables[1].grid[row, column]].text
+            yield *at, row, column, outcome, score, passed, *texts, why, "present", True
+        names, taken = _column_names(tables[1]), {place[:2] for place in partners.values()}
+        for (r, c), number in np.ndenumerate(tables[1].grid):
+            if (r, c) not in taken:
                 cell = tables[1].cells[number]
                 path = f"$[+{m}][{r}][{c}]"
                 extra = (None, path, names[c], "grits_con", kind_of(cell), None, None, r, c)

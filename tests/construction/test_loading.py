@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from extractbench_nb.construction.table_dataset import load, split_record_id
+from extractbench_nb.construction.table_dataset import load
 from extractbench_nb.errors import DatasetError
 
 SAMPLE = [*load()]
@@ -202,20 +202,6 @@ def test_ids_must_be_unique(tmp_path: Path):
     one = record("academic_1_1_en", "en", [{"paper_name": "p"}], [])
     with pytest.raises(DatasetError, match="2 tables have the id"):
         load(aoe(tmp_path, one, one))
-
-
-@pytest.mark.parametrize(
-    "record_id, parts",
-    [
-        ("financial_3_0_zh", ("financial", "0", "zh")),
-        ("academic_10_0_en", ("academic", "0", "en")),
-        ("legal_0", ("legal", "0", None)),
-        ("legal", ("legal", "", None)),
-        ("", ("", "", None)),
-    ],
-)
-def test_parts_of_a_record_id(record_id: str, parts: tuple[str, ...]):
-    assert split_record_id(record_id) == parts
 
 
 # --- answers ---------------------------------------------------------------------------------
