@@ -230,10 +230,10 @@ class TableResult:
                 rows.append((3, split, measure, len(scores), value, paper))
         if self.detection is not None:
             (found,) = self.detection.query("label == 'all'").to_dict("records")
-            (printed,) = pubtables(2).query("task == 'TSR + FA'").to_dict("records")
+            (paper_row,) = pubtables(2).query("task == 'TSR + FA'").to_dict("records")
             for measure in ("AP50", "AP75", "AP", "AR"):
                 value = None if pd.isna(found[measure]) else found[measure]
-                rows.append((2, "all", measure, found["images"], value, printed[measure]))
+                rows.append((2, "all", measure, found["images"], value, paper_row[measure]))
         return PAPER_COLUMNS.from_rows(rows)
 
     def __repr__(self) -> str:
@@ -309,7 +309,8 @@ def _read_pairs(pairs: Any) -> tuple[pd.DataFrame, list[_Pair]]:
             if not isinstance(pair, tuple | list) or len(pair) != len(SIDES):
                 raise InputError(f"pairs, {str(name)!r}: expected (true, predicted)")
         columns = zip(SIDES, zip(*pairs.values(), strict=True), strict=False)
-        series = {side: pd.Series(tables, [*pairs], dtype=object) for side, tables in columns}
+        names = list(pairs)
+        series = {side: pd.Series(tables, names, dtype=object) for side, tables in columns}
         pairs = pd.DataFrame(series, columns=[*SIDES])
     if not isinstance(pairs, pd.DataFrame) or pairs.empty:
         found = "empty" if isinstance(pairs, pd.DataFrame) else type(pairs).__name__
@@ -412,13 +413,12 @@ def _position_rows(
     page = measured_page("con", true, predicted, variant)
     for n, m in page.pairs:
         tables = EMPTY if n is None else true[n], EMPTY if m is None else predicted[m]
-        down, across = page.found[n, m].aligned if (n, m) in page.found else ((), ())
-        partners = {
-            (down[i][0], across[j][0]): (down[i][1], across[j][1], float(score))
-            for (i, j), score in (
-                np.ndenumerate(page.found[n, m].similarity) if down and across else ()
-            )
-        }
+        partners: dict[tuple[int, int], tuple[int, int, float]] = {}
+        if n is not None and m is not None:
+            found = page.found[n, m]
+            for (row, other_row, _), line in zip(found.aligned[0], found.similarity, strict=True):
+                for (column, other, _), score in zip(found.aligned[1], line, strict=True):
+                    partners[row, column] = other_row, other, float(score)
         names = _column_names(tables[0])
         for (r, c), number in np.ndenumerate(tables[0].grid):
             cell = tables[0].cells[number]
@@ -508,9 +508,8 @@ def read_image(image: Any) -> Image:
     library: Any = needs("PIL.Image", "tables")
     picture: Any = image
     if isinstance(image, str | Path | PageImage):
-        is_page = isinstance(image, PageImage)
-        path = None if is_page else Path(image)
-        file = io.BytesIO(image.png) if is_page else path
+        file = io.BytesIO(image.png) if isinstance(image, PageImage) else Path(image)
+        path = file if isinstance(file, Path) else None
         try:
             with reading(f"image {str(image)!r}", path), library.open(file) as opened:
                 picture = opened.convert("RGB")

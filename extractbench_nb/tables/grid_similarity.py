@@ -397,6 +397,7 @@ def grits(
         trues, predictions, unreadable = read_lists(true, predicted)
     else:
         trues, predictions = ([table] for table in read_pair(true, predicted))
+        unreadable = {}
     located = all(table.has_boxes for table in (*trues, *predictions))
     names = asked or list(GRITS_METRICS[: 3 if located else 2])
     if is_page:
