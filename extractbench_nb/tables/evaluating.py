@@ -515,7 +515,7 @@ def read_image(image: Any) -> Image:
                 picture = opened.convert("RGB")
         except (library.UnidentifiedImageError, library.DecompressionBombError) as error:
             raise InputError(f"image {str(image)!r} cannot be read: {error}") from None
-    elif isinstance(image, np.ndarray):
+    elif isinstance(image, np.ndarray) and image.dtype == np.uint8:
         with suppress(TypeError, ValueError, KeyError):
             picture = library.fromarray(image)
     if not isinstance(picture, library.Image) or not picture.width * picture.height:
