@@ -283,6 +283,9 @@ def _line_numbers(value: Any, where: str, name: str) -> tuple[int, ...]:
 def _read_box(value: Any, where: str) -> Box | None:
     if value is None:
         return None
+    plain = type(value) in (list, tuple) and len(value) == _CORNERS
+    if plain and {float, int}.issuperset(map(type, value)) and isfinite(sum(value)):
+        return tuple(map(float, value))  # type: ignore[return-value] # most boxes are like that
     corners = list(value) if _is_sequence(value) else []
     are_numbers = all(isinstance(x, _NUMBERS) and isfinite(x) for x in corners)
     if len(corners) != _CORNERS or not are_numbers:
