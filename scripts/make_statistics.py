@@ -14,8 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from extractbench_nb import load_dataset
-from extractbench_nb.benchmark.complexities import schema_complexity
-from extractbench_nb.benchmark.domain_facts import gold_figures
+from extractbench_nb.benchmark.complexities import gold_figures, schema_complexity
 from extractbench_nb.runs.dataset import LISTING_COLUMNS, Dataset, pdf_beside
 from extractbench_nb.runs.dataset_statistics import GOLD, PDF, SHIPPED_COLUMNS, FileKind, measure
 from extractbench_nb.support.files import file_hash

@@ -9,12 +9,10 @@ from extractbench_nb.benchmark.baseline import (
     forgive,
     repair_effect,
 )
-from extractbench_nb.benchmark.complexities import complexity
-from extractbench_nb.benchmark.domain_facts import gold_figures
+from extractbench_nb.benchmark.complexities import complexity, gold_figures
 from extractbench_nb.benchmark.other_sets import load_docubench, load_llamaindex
-from extractbench_nb.benchmark.paper_cells import counts
 from extractbench_nb.benchmark.paper_tables import compare, style, table
-from extractbench_nb.benchmark.published import claims, errata
+from extractbench_nb.benchmark.published import claims, counts, errata
 from extractbench_nb.benchmark.published import display_name as display_name
 from extractbench_nb.benchmark.recorded_verdicts import read_verdicts
 from extractbench_nb.support.moved import moved_names

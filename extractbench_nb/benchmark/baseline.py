@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from extractbench_nb.benchmark.complexities import schema_complexity
-from extractbench_nb.benchmark.layout import Head, filled
-from extractbench_nb.benchmark.paper_cells import HEADER, OVERALL, TOTAL
+from extractbench_nb.benchmark.layout import Head, PaperTable, filled
+from extractbench_nb.benchmark.published import HEADER, OVERALL, TOTAL
 from extractbench_nb.core import Aligner, Profile
 from extractbench_nb.core.frames import TEXT, Column, FrameSpec, as_pandas
 from extractbench_nb.core.text import Judge
-from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs import (
     PASSING,
     DatasetLike,
@@ -29,9 +28,6 @@ from extractbench_nb.runs import (
 from extractbench_nb.stats import Drawing, failure_modes, rate_interval, valid_interval
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import plural
-
-if TYPE_CHECKING:
-    from extractbench_nb.benchmark.publication import PaperStyler, Texts
 
 _NONE = "—"
 #: What the numbers of runs must not be compared with silently.
@@ -87,7 +83,7 @@ def _schema(part: str, folders: Mapping[str, str]) -> str:
     return names[wanted]
 
 
-def _laid_out(results: pd.DataFrame, part: str) -> Texts:
+def _laid_out(results: pd.DataFrame, part: str) -> PaperTable:
     """Write one row per run; a run without documents of a schema has a dash there."""
     columns, heads = _columns(results, part), []
     for place, (heading, _, template, ranked) in enumerate(columns):
@@ -110,7 +106,7 @@ def _laid_out(results: pd.DataFrame, part: str) -> Texts:
 
     runs = {run: run for run in results["run"]}
     table = filled(heads, runs, text, value, is_red=lambda name: name.endswith("pass_rate"))
-    for cells in table[1].values():
+    for cells in table.rows.values():
         cells[:] = [cell if cell.strip("—/ ()") else _NONE for cell in cells]
     return table
 
@@ -162,19 +158,10 @@ _SUMS = ("valid", "passed", "fields", "evaluated", "evaluated_valid")
 class BaselineTables:
     """Validity, pass rates and failures of runs; made by `baseline_tables`.
 
-    Attributes
-    ----------
-    results : pandas.DataFrame
-        One row per run and schema; see `BASELINE_COLUMNS`.
-    failures : pandas.DataFrame
-        Number of attempts by failure, one column per run, in the form of Table 7.
-    attempts : pandas.DataFrame
-        One row per attempt; `results` sums them up. See `TALLY_COLUMNS`.
-    evaluations : Evaluations
-        The evaluations of the outputs.
-    unanswered : int
-        Attempts that failed for a transient reason (rate limits, timeouts, errors of the server,
-        the connection or the key), not because of the model.
+    ``results`` has one row per run and schema, see `BASELINE_COLUMNS`; ``failures`` counts attempts
+    by failure, one column per run, as Table 7; ``attempts`` has one row per attempt, see
+    `TALLY_COLUMNS`; ``evaluations`` are those of the outputs. ``unanswered`` attempts failed for a
+    transient reason (rate limits, timeouts, errors of the server, the connection or the key).
     """
 
     results: pd.DataFrame
@@ -205,26 +192,19 @@ class BaselineTables:
             raise InputError(f"unknown schema {name!r}; {nearest(name, schemas)}")
         return rows.drop(columns="schema").set_index("run")
 
-    def style(self, n: int | str = 5) -> PaperStyler:
-        """Return a table in the layout of the paper: a Styler with LaTeX and Markdown.
+    def style(self, n: int | str = 5) -> PaperTable:
+        """Return a table in the layout of the paper, also as LaTeX and Markdown.
 
         `n` is 5 (valid outputs, pass rates by schema, accuracy), 7 (failures), 8 (pass rates only),
         the name of a schema, or 9 to 13 for the paper's five (valid outputs and pass rate); another
         table is an `InputError`. The best run of a column is bold; rates are red if no field
         passed.
         """
-        needs("jinja2", "notebook")
-        from extractbench_nb.benchmark.publication import styled
-
         if str(n) == "7":
             counts = zip(self.failures.index, self.failures.to_numpy(), strict=True)
             rows = {str(name): [f"{c:,}" if c else _NONE for c in row] for name, row in counts}
-            table: Texts = [str(name) for name in self.failures.columns], rows, set(), set()
-        else:
-            table = _laid_out(self.results, str(n))
-        # two tables on one page must not share the ids of their cells
-        digest = hashlib.sha256(repr(table[:2]).encode("utf-8", "replace"))
-        return styled(table, f"runs-{digest.hexdigest()[:12]}")
+            return PaperTable([str(name) for name in self.failures.columns], rows)
+        return _laid_out(self.results, str(n))
 
     def _repr_html_(self) -> str:
         """Return the form of Table 5 as HTML, with the judge if it is not the paper's."""
@@ -417,15 +397,15 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     attempts : pandas.DataFrame
         From `read_outputs`.
     failures : str or iterable of str, optional
-        Failures to forgive: ``trailing_comma``, ``truncated_json`` and ``malformed_json``, which
-        are the default, or ``schema_violation``, whose value is used unchanged.
+        ``trailing_comma``, ``truncated_json`` and ``malformed_json``, which are the default, or
+        ``schema_violation``, whose value is used unchanged.
 
     Returns
     -------
     pandas.DataFrame
         A copy. For a forgiven output ``valid`` is True, ``failure`` is ``none``, ``value`` is the
-        result of `repair_output`, whether or not it fits the schema, and the new column
-        ``forgiven`` holds its failure. Outputs that cannot be repaired are unchanged.
+        result of `repair_output`, and the new column ``forgiven`` holds its failure. Outputs that
+        cannot be repaired are unchanged.
 
     Raises
     ------

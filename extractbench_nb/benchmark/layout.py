@@ -1,26 +1,30 @@
-"""The layout of the paper's tables: captions and columns from ``data``, marks of best and red."""
+"""The layout of the paper's tables, and a table as HTML, LaTeX and Markdown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from extractbench_nb.benchmark.paper_cells import (
+import pandas as pd
+
+from extractbench_nb.benchmark.published import (
     HEADER,
     MODELS,
     TOTAL,
     Cell,
     Cells,
+    Figure,
     figures_of,
     formatted,
     rounded,
+    rows_of,
 )
-from extractbench_nb.benchmark.published import Figure, rows_of
+from extractbench_nb.errors import needs
 from extractbench_nb.runs import shipped_rows
-
-if TYPE_CHECKING:
-    from extractbench_nb.benchmark.publication import Texts
+from extractbench_nb.support.cards import NO_MATHS
+from extractbench_nb.support.nodes import h, static_html
 
 #: What stands where a figure cannot be recomputed.
 ABSENT = "–"
@@ -56,8 +60,12 @@ def caption_of(part: str, values: str, *, marked: bool) -> str:
 
 
 def lay_out(
-    part: str, cells: Cells, marked: Collection[tuple[str, str]], beside: Mapping[Any, Cell]
-) -> Texts:
+    part: str,
+    cells: Cells,
+    marked: Collection[tuple[str, str]],
+    beside: Mapping[Any, Cell],
+    caption: str,
+) -> PaperTable:
     """Write figures into the cells of the printed table; those in `marked` get a mark.
 
     Figures in `beside` that are marked or unknown follow in brackets.
@@ -91,7 +99,8 @@ def lay_out(
     def is_red(name: str) -> bool:
         return part != "8" and name.endswith("rate")
 
-    return filled(heads, rows, text, value, is_red=is_red)
+    over = SPANS.get(part, ())
+    return replace(filled(heads, rows, text, value, is_red=is_red), caption=caption, over=over)
 
 
 def _heads() -> list[dict[Any, Any]]:
@@ -105,7 +114,7 @@ def filled(
     value: Callable[[str, str], Any],
     *,
     is_red: Callable[[str], bool],
-) -> Texts:
+) -> PaperTable:
     """Fill the cells of a table, one row per label.
 
     In ranked columns the best value is marked if above 0, and 0 is red if `is_red`.
@@ -128,7 +137,7 @@ def filled(
     texts = {
         label: [fill(head.template, row) for _, head in columns] for row, label in labels.items()
     }
-    return [heading for heading, _ in columns], texts, best, failed
+    return PaperTable([heading for heading, _ in columns], texts, best, failed)
 
 
 def _text(figure: Figure | None, cell: Cell | None) -> str:
@@ -144,3 +153,111 @@ def _text(figure: Figure | None, cell: Cell | None) -> str:
     if figure.printed.endswith("k") and isinstance(cell.value, (int, float)):
         return f"{rounded(cell.value / 1000, 3 + (figure.digits or 0))}k"
     return formatted(figure, cell.value) or ABSENT
+
+
+_BOLD, _RED = "font-weight:bold", "color:red"
+#: Red with a ground of its own: red alone cannot be read on a white and on a dark page.
+_RED_ON_PALE = "color:#a30000;background-color:#fdeaea"
+_LEFT, _RIGHT, _MIDDLE = "text-align:left", "text-align:right", "text-align:center"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PaperTable:
+    """A table in the paper's layout, shown as HTML; made by `style`.
+
+    ``headings`` and the texts by row; by row and heading the cells in bold and in red; and first
+    and last column and text of the headings over several columns.
+    """
+
+    headings: list[str]
+    rows: dict[str, list[str]]
+    best: set[tuple[str, str]] = frozenset()  # type: ignore[assignment]
+    failed: set[tuple[str, str]] = frozenset()  # type: ignore[assignment]
+    caption: str = ""
+    over: Sequence[tuple[int, int, str]] = ()
+
+    def __repr__(self) -> str:
+        """Write the table as Markdown."""
+        return self.to_markdown()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The texts, with one level of headings."""
+        return pd.DataFrame.from_dict(self.rows, orient="index", columns=self.headings)
+
+    @property
+    def _sides(self) -> list[str]:
+        """Words stand on the left: columns without a digit at the start of any cell."""
+        columns = zip(*self.rows.values(), strict=True)
+        starts = [any(text[:1].isdigit() or text[:1] in "–—" for text in c) for c in columns]
+        return [_RIGHT if holds_numbers else _LEFT for holds_numbers in starts]
+
+    def to_html(self) -> str:
+        """Write the table as HTML, with all styles in its elements: notebooks keep these."""
+        sides, tops, end = self._sides, [], 0
+        for first, last, text in self.over:
+            tops += [h("th") for _ in range(end, first)]
+            tops.append(h("th", text, colspan=last + 1 - first, style=_MIDDLE))
+            end = last + 1
+        tops += [h("th") for _ in range(end, len(self.headings))] if tops else []
+        named = [
+            h("th", head, style=side if side == _LEFT else _MIDDLE)
+            for head, side in zip(self.headings, sides, strict=True)
+        ]
+        body = []
+        for row, texts in self.rows.items():
+            cells = []
+            for head, text, side in zip(self.headings, texts, sides, strict=True):
+                marks = [_BOLD] * ((row, head) in self.best)
+                marks += [_RED_ON_PALE] * ((row, head) in self.failed)
+                cells.append(h("td", text, style=";".join([side, "white-space:nowrap", *marks])))
+            body.append(h("tr", h("th", row, style=f"{_LEFT};white-space:nowrap"), cells))
+        look = f"caption-side:top;{_LEFT};max-width:60em"
+        about = h("caption", self.caption, style=look) if self.caption else None
+        over = h("tr", h("th"), tops) if tops else None
+        table = h("table", about, h("thead", over, h("tr", h("th"), named)), h("tbody", body))
+        return static_html(h("div", table, cls=NO_MATHS))
+
+    def to_latex(self) -> str:
+        """Write the table as LaTeX, for the packages booktabs and xcolor; needs jinja2."""
+        needs("jinja2", "notebook")
+        css = dict.fromkeys(self.best, f"{_BOLD};") | dict.fromkeys(self.failed, f"{_RED};")
+        marks = [[css.get((row, head), "") for head in self.headings] for row in self.rows]
+        frame = self.frame
+        if self.over:
+            tops = [""] * len(self.headings)
+            for first, last, text in self.over:
+                tops[first : last + 1] = [text] * (last + 1 - first)
+            frame.columns = pd.MultiIndex.from_arrays([tops, self.headings])
+        styler = frame.style.format(escape="latex")
+        styler.apply(lambda _: pd.DataFrame(marks, frame.index, frame.columns), axis=None)
+        for axis in (0, 1):
+            styler.format_index(escape="latex", axis=axis)
+        if self.caption:
+            styler.set_caption(re.sub("([_%&#$])", r"\\\1", self.caption))
+        sides = "".join("l" if side == _LEFT else "r" for side in self._sides)
+        latex: str = styler.to_latex(
+            hrules=True, convert_css=True, multicol_align="c", column_format=f"l{sides}"
+        )
+        return latex
+
+    def to_markdown(self) -> str:
+        """Write the table as Markdown, best values in bold."""
+        named = [*self.headings]
+        for first, last, text in self.over:
+            named[first : last + 1] = [f"{text}: {head}" for head in named[first : last + 1]]
+        lines = [["", *named], ["---", *("---:" for _ in named)]]
+        for row, texts in self.rows.items():
+            cells = zip(self.headings, texts, strict=True)
+            bold = (f"**{text}**" if (row, head) in self.best else text for head, text in cells)
+            lines.append([row, *bold])
+        table = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines) + "\n"
+        return f"{_escaped(self.caption)}\n\n{table}" if self.caption else table
+
+
+def _escaped(text: str) -> str:
+    one_line = " ".join(text.split("\n")).replace("<", "&lt;")
+    return one_line.replace("|", "\\|")

@@ -11,6 +11,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -148,40 +149,37 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         where = f"{path}, line {number}"
         if line.strip():
             try:
-                yield where, _object(json.loads(line), where)
+                value = json.loads(line)
             except (ValueError, RecursionError) as error:
                 raise DatasetError(f"{where}: not JSON ({error})") from None
+            yield where, _object(value, where)
 
 
-def _object(value: Any, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise DatasetError(f"{where}: found {_short(value)}; expected a JSON object")
+def _object(value: Any, where: str, kind: type = dict) -> Any:
+    if not isinstance(value, kind):
+        expected = "a text" if kind is str else "a JSON object"
+        text = json.dumps(value)
+        found = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        raise DatasetError(f"{where}: found {found}; expected {expected}")
     return value
 
 
 def _field(record: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
     """Return a field of a record, or raise `DatasetError` that names both."""
-    expected = "a text" if kind is str else "a JSON object"
     if name not in record:
-        raise DatasetError(f"{where}: no field {name!r}; expected {expected}")
-    if not isinstance(record[name], kind):
-        found = _short(record[name])
-        raise DatasetError(f"{where}, field {name!r}: found {found}; expected {expected}")
-    return record[name]
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        raise DatasetError(f"{where}: no field {name!r}")
+    return _object(record[name], f"{where}, field {name!r}", kind)
 
 
 def _embedded(row: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
     """Read a field that holds the JSON text of an object."""
     place = f"{where}, field {name!r}"
     try:
-        return _object(json.loads(_field(row, name, str, where)), place)
-    except (ValueError, RecursionError) as error:
+        value = json.loads(_field(row, name, str, where))
+    except (JSONDecodeError, RecursionError) as error:
         raise DatasetError(f"{place}: not JSON ({error})") from None
+    found: dict[str, Any] = _object(value, place)
+    return found
 
 
 def _alternatives(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from extractbench_nb.benchmark.baseline import BaselineTables
-from extractbench_nb.benchmark.domain_facts import facts_of
-from extractbench_nb.benchmark.layout import SPANS, caption_of, lay_out
-from extractbench_nb.benchmark.paper_cells import (
+from extractbench_nb.benchmark.complexities import facts_of
+from extractbench_nb.benchmark.layout import PaperTable, caption_of, lay_out
+from extractbench_nb.benchmark.published import (
     CHECKS,
     DIFFERS,
+    DOMAIN_OF_SCHEMA,
     DOMAIN_TABLES,
     DOMAINS,
     EQUAL,
@@ -21,25 +22,25 @@ from extractbench_nb.benchmark.paper_cells import (
     MODELS,
     NOT_REPRODUCIBLE,
     OVERALL,
+    PARTS,
     ROUNDING,
     STATUSES,
     TOTAL,
     Cell,
     Cells,
+    Figure,
     check_of,
     figures_of,
     formatted,
+    part_name,
+    rows_of,
     status_of,
 )
-from extractbench_nb.benchmark.published import DOMAIN_OF_SCHEMA, PARTS, Figure, part_name, rows_of
 from extractbench_nb.benchmark.recomputed import divided, recompute
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.errors import InputError, nearest, needs
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.runs import Dataset
 from extractbench_nb.stats import Drawing, wilson_interval
-
-if TYPE_CHECKING:
-    from extractbench_nb.benchmark.publication import PaperStyler
 
 #: Statuses beside `EQUAL` and `DIFFERS`: inside the run's interval, and without a figure of a run.
 WITHIN, NO_RUN = "within", "no run"
@@ -190,9 +191,7 @@ def compare(
     return COMPARE_COLUMNS.from_records(rows).drop(columns=_OF_RUNS)
 
 
-def style(
-    n: int | str, *, values: str = "published", dataset: Dataset | None = None
-) -> PaperStyler:
+def style(n: int | str, *, values: str = "published", dataset: Dataset | None = None) -> PaperTable:
     """Show a table in the paper's layout.
 
     Parameters
@@ -210,9 +209,9 @@ def style(
 
     Returns
     -------
-    PaperStyler
-        A pandas Styler; also with ``.to_latex()`` (booktabs, xcolor) and
-        ``.to_markdown()``. A dash stands for a figure that cannot be recomputed.
+    PaperTable
+        Shown as HTML; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
+        dash stands for a figure that cannot be recomputed.
 
     Raises
     ------
@@ -231,9 +230,6 @@ def style(
     >>> print(style(2, values="both").to_markdown().splitlines()[-1])
     | Total | 35 | 2,076 [–] | 12,867† [12,872] |
     """
-    needs("jinja2", "notebook")
-    from extractbench_nb.benchmark.publication import styled
-
     part = _table_name(n, values, ("published", "recomputed", "both"))
     printed, recomputed = _both(part, dataset)
     marked = {
@@ -245,8 +241,7 @@ def style(
         printed = {k: Cell(f.printed, "as printed") for k, f in figures_of(part).items()}
     shown = {"published": printed, "recomputed": recomputed}.get(values, recomputed | printed)
     caption = caption_of(part, values, marked=bool(marked))
-    table = lay_out(part, shown, marked, recomputed if values == "both" else {})
-    return styled(table, f"{part}-{values}", caption=caption, over=SPANS.get(part, ()))
+    return lay_out(part, shown, marked, recomputed if values == "both" else {}, caption)
 
 
 def _both(part: str, dataset: Dataset | None) -> tuple[Cells, Cells]:

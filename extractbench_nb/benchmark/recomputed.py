@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import TypeAlias
 
-from extractbench_nb.benchmark.domain_facts import Facts
-from extractbench_nb.benchmark.paper_cells import (
+from extractbench_nb.benchmark.complexities import Facts
+from extractbench_nb.benchmark.published import (
     ABLE,
     CLAUDE,
     DOMAIN_TABLES,
@@ -22,11 +22,11 @@ from extractbench_nb.benchmark.paper_cells import (
     figures_of,
     printed,
     ratio,
+    rows_of,
     stated,
     tally,
     value_of,
 )
-from extractbench_nb.benchmark.published import rows_of
 from extractbench_nb.core.schema import PRESETS
 
 #: What the presets of this package are, in the words of Table 4. A model judges and aligns if

@@ -39,18 +39,9 @@ _MORE_DIGITS = re.compile(r"\d{3}(?:\.\d+)?%?")
 class Reading:
     """A table as texts; made by `read_answer`.
 
-    Attributes
-    ----------
-    columns : dict of str to list of str
-        The texts of each column by its name; empty if there is no table.
-    size : int
-        Number of rows.
-    problems : tuple of str
-        What was repaired, and what is odd.
-    failure : str or None
-        ``no_answer`` or ``no_table`` if there is no table.
-    text : str or None
-        The text that was read; None if the table was not a text.
+    ``columns`` has the texts of each column by its name and is empty without a table, ``size`` is
+    the number of rows. ``problems`` says what was repaired, and what is odd; ``failure`` is
+    ``no_answer`` or ``no_table`` if there is no table; ``text`` is the text that was read, or None.
     """
 
     columns: dict[str, list[str]]

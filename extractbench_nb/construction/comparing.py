@@ -313,18 +313,15 @@ def _read_tables(
         keys = (unique or names)[:1]
     if not keys:
         raise InputError("keys is empty; expected at least one of gold's columns, or None")
-    for key in keys:
-        if key not in names:
-            raise InputError(f"keys: gold has no column {key!r}; {nearest(key, names)}")
     if asked is None:
         asked = [name for name in names if name not in keys] or keys
-    compared = [name for name in asked if name in names]
-    unknown = [name for name in asked if name not in names]
-    if not compared and not rules.released:
-        wrong = (
-            f"gold has no column {unknown[0]!r}; {nearest(unknown[0], names)}" if unknown else ""
-        )
-        raise InputError(f"values: {wrong or 'expected at least one of its columns'}")
+    compared, unknown = ([n for n in asked if (n in names) is known] for known in (True, False))
+    for role, wrong in (
+        ("keys", [name for name in keys if name not in names]),
+        ("values", (unknown or [""]) if not compared and not rules.released else []),
+    ):
+        if wrong:
+            raise InputError(f"{role}: gold has no column {wrong[0]!r}; {nearest(wrong[0], names)}")
     if unknown:
         problems.append(f"gold has no columns {', '.join(map(repr, unknown))}")
     if numbers is None:
@@ -549,19 +546,16 @@ class TableComparison(TextCard):
         if recall is not None:
             lacking = recall.cells[recall.cells["status"] != "retrieved"]
             unread.update(zip(lacking["row"], lacking["column"], strict=True))
-        lost: dict[str, Counter[str]] = {"recall": Counter(), "precision": Counter()}
+        lost = {"recall": defaultdict[str, float](float), "precision": defaultdict(float)}
         totals = Counter[str]()
-        for cell in self._found.cells:
-            stage = stage_of.get(cell.verdict.reason, "cells")
-            if stage != "answer" and (cell.row.gold, cell.column.gold) in unread:
+        for row, column, *_, verdict in self._found.cells:
+            stage = stage_of.get(verdict.reason, "cells")
+            if stage != "answer" and (row.gold, column.gold) in unread:
                 stage = "retrieval"
-            in_sides = {
-                "recall": cell.row.gold is not None and cell.column.gold is not None,
-                "precision": cell.row.predicted is not None,
-            }
-            for side in filter(in_sides.get, in_sides):
+            is_asked, is_given = None not in (row.gold, column.gold), row.predicted is not None
+            for side in ["recall"] * is_asked + ["precision"] * is_given:
                 totals[side] += 1
-                lost[side][stage] += 1.0 - cell.score  # type: ignore[assignment]
+                lost[side][stage] += 1.0 - (verdict.score or 0.0)
         rows = []
         for side, of_stage in lost.items():
             left = float(totals[side])
@@ -569,7 +563,7 @@ class TableComparison(TextCard):
                 if stage != "retrieval" or recall is not None:
                     left -= of_stage[stage]
                     share = left / totals[side] if totals[side] else None
-                    rows.append((side, stage, float(of_stage[stage]), left, share))
+                    rows.append((side, stage, of_stage[stage], left, share))
         return LOSS_COLUMNS.from_rows(rows)
 
     @cached_property

@@ -171,13 +171,12 @@ class Retriever:
                 f"chunk_size is {sizes[0]!r} and overlap {sizes[1]!r}; expected whole numbers with "
                 "0 <= overlap < chunk_size"
             )
-        is_model = isinstance(self.model, str) or callable(self.model)
-        if self.method == "bm25" and (self.model, self.api_base, self.store) != (None, None, None):
-            raise InputError("model=, api_base= and store= go with method='embedding'")
-        if self.method == "embedding" and not is_model:
+        has_model = isinstance(self.model, str) or callable(self.model)
+        if has_model != (self.method == "embedding") or (self.store and not has_model):
             raise InputError(
-                "method='embedding' needs model=, the name of a model such as 'bge-m3' or a "
-                f"function from texts to vectors; found {self.model!r}"
+                f"method={self.method!r} and model={self.model!r}; expected for 'embedding', and "
+                "only there, the name of a model such as 'bge-m3' or a function from texts to "
+                "vectors"
             )
         if self.store is not None and find_spec("chromadb") is None:
             raise InputError("store= needs chromadb; install it with: pip install chromadb")
@@ -228,8 +227,8 @@ def _vectors(retriever: Retriever, texts: Sequence[str]) -> Vectors:
         matrix = np.asarray(vectors, dtype=np.float64)
     except (TypeError, ValueError):
         matrix = np.empty(0)
-    is_complete = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
-    if not is_complete or not np.isfinite(matrix).all():
+    are_vectors = matrix.ndim == 2 and len(matrix) == len(texts) and matrix.size  # noqa: PLR2004
+    if not are_vectors or not np.isfinite(matrix).all():
         raise InputError(
             f"{retriever.described['model']!r} returned {one_line(repr(vectors))}; expected one "
             f"vector of finite numbers for each of {len(texts)} texts"
@@ -385,12 +384,8 @@ RECALL_COLUMNS = FrameSpec(
 class EvidenceRecall:
     """The gold cells that a retriever found; made by `evidence_recall`.
 
-    Attributes
-    ----------
-    cells : pandas.DataFrame
-        One row per gold cell that is not empty, with the largest `k` (see `EVIDENCE_COLUMNS`).
-    by_k : pandas.DataFrame
-        One row per `k` (see `RECALL_COLUMNS`).
+    ``cells`` has one row per gold cell that is not empty, with the largest `k`; ``by_k`` has one
+    row per `k`. See `EVIDENCE_COLUMNS` and `RECALL_COLUMNS`.
     """
 
     cells: pd.DataFrame
@@ -450,9 +445,7 @@ def evidence_recall(
     2  10     29            28         28       1.0
     """
     if isinstance(gold, TableTask):
-        documents = gold if documents is None else documents
-        query = gold.query if query is None else query
-        gold = gold.gold
+        documents, query, gold = documents or gold, query or gold.query, gold.gold
     gold = as_pandas(gold)
     if not isinstance(gold, pd.DataFrame):
         raise InputError(f"gold is {type(gold).__name__}; expected a DataFrame or a TableTask")

@@ -22,7 +22,6 @@ from extractbench_nb.construction.comparing import (
 )
 from extractbench_nb.construction.retrieval import EvidenceRecall
 from extractbench_nb.construction.table_dataset import (
-    LENGTH_MEANING,
     TableDataset,
     TableTask,
     answers_in,
@@ -67,7 +66,6 @@ SUMMARY_COLUMNS = FrameSpec(
         Column("mapped", "bool", "whether there is a table with rows, read by rules"),
         Column("problem", "string", "what was repaired, or why there is no table", nullable=True),
         Column("documents", "Int64", "documents that the table is built from", "0 and up", True),
-        Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
         *SUMMARY.columns,
         Column("quality", "Float64", "weighted mean of the next four", "0 to 100", True),
         *(Column(name, "Int64", "rated by the model", "0 to 100", True) for name in _QUALITY),
@@ -190,7 +188,6 @@ def _compared(judge: Judge, rules: TableRules, run: str, answer: Any, task: Tabl
         "task": task.task or None,
         "language": task.language or None,
         "documents": len(task.documents),
-        "average_length": task.average_length,
     }
     return found.labelled(**labels), about
 
@@ -373,14 +370,12 @@ class TableEvaluations(TextCard):
                 "cell_scores": scores,
             }
             text = json.dumps(content, ensure_ascii=False, indent=4) + "\n"
-            files[folder / row["run"] / f"{row['document']}.json"] = text
+            files[make_folder(folder / row["run"]) / f"{row['document']}.json"] = text
         by_domain = self._means("run", "domain").sort_values(["run", "domain"])
         means = pd.concat([by_domain, self._means("run").assign(domain="all")])
         names = ["run", "domain", *(n for n in BY_RUN.names if n not in ("run", "missing"))]
         statistics = means.sort_values("run", kind="stable")[names]
         files[folder / "statistics.csv"] = statistics.to_csv(index=False)
-        for parent in {path.parent for path in files}:
-            make_folder(parent)
         write_texts(files)
         return folder
 

@@ -56,8 +56,6 @@ SAMPLE_FOLDER = "construction"
 #: A larger part of a Word file is refused.
 _MOST_BYTES = 200_000_000
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-#: AOE states a length for each table without its unit.
-LENGTH_MEANING = "mean length of a document: as AOE states it, else in characters"
 #: Gold's texts have one type, whatever pandas infers.
 _TEXTS: Any = pd.StringDtype("python")
 
@@ -74,7 +72,6 @@ TABLE_COLUMNS = FrameSpec(
         Column("values", "object", "columns that are scored", "tuple of str"),
         Column("numeric", "object", "value columns that hold numbers", "tuple of str"),
         Column("documents", "int64", "documents to read", "0 or more"),
-        Column("average_length", "Float64", LENGTH_MEANING, "0 or more", True),
         Column("problem", "string", "what is odd about AOE's record", nullable=True),
     ),
 )
@@ -136,8 +133,6 @@ class TableTask:
         Columns that identify a row, columns that are scored, and scored columns of numbers.
     documents : dict of str to str or pathlib.Path
         The text or the file of each document by its name; files are read on access to `texts`.
-    stated_length : float or None
-        Mean length of a document as the dataset states it.
     problem : str or None
         What is odd about AOE's record.
     """
@@ -151,7 +146,6 @@ class TableTask:
     values: tuple[str, ...]
     numeric: tuple[str, ...] = ()
     documents: Mapping[str, str | Path] = field(default_factory=dict, repr=False)
-    stated_length: float | None = None
     problem: str | None = None
     _gold: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
@@ -170,13 +164,6 @@ class TableTask:
             If a document is missing or cannot be read.
         """
         return {name: document_text(document) for name, document in self.documents.items()}
-
-    @property
-    def average_length(self) -> float | None:
-        """Mean length of a document: as stated, else in characters."""
-        if self.stated_length is not None or not self.documents:
-            return self.stated_length
-        return sum(map(len, self.texts.values())) / len(self.documents)
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,13 +201,12 @@ class TableDataset:
 
     @property
     def tables(self) -> pd.DataFrame:
-        """One row per table (see `TABLE_COLUMNS`); reads documents whose length is not stated."""
-        return TABLE_COLUMNS.from_rows(
-            (
-                *(t.id, t.domain, t.task, t.language, t.query, t.keys, t.values, t.numeric),
-                *(len(t.documents), t.average_length, t.problem),
-            )
-            for t in self._tasks
+        """One row per table (see `TABLE_COLUMNS`)."""
+        parts = ("domain", "task", "language", "query", "keys", "values", "numeric", "problem")
+        return TABLE_COLUMNS.from_records(
+            {"table": task.id, "documents": len(task.documents)}
+            | {name: getattr(task, name) for name in parts}
+            for task in self._tasks
         )
 
     @property
@@ -328,14 +314,12 @@ def _folder_task(folder: Path) -> TableTask:
     settings, gold = _settings(folder / TASK_FILE), _read_gold(folder / GOLD_FILE)
     inside = folder / DOCUMENT_FOLDER
     documents = sorted(file for suffix in DOCUMENT_SUFFIXES for file in list_files(inside, suffix))
-    keys = settings.get("keys", ())
+    keys = settings.get("keys", [])
     usual = {"task": folder.name, "values": [name for name in gold.columns if name not in keys]}
-    parts: dict[str, Any] = dict.fromkeys(_SINGLE, "") | dict.fromkeys(_LISTS, ())
-    parts |= usual | {name: value for name, value in settings.items() if name in parts}
-    parts |= {name: tuple(parts[name]) for name in _LISTS}
-    return TableTask(
-        folder.name, **parts, documents={file.name: file for file in documents}, _gold=gold
-    )
+    parts: dict[str, Any] = {name: (usual | settings).get(name, "") for name in _SINGLE}
+    parts |= {name: tuple((usual | settings).get(name, ())) for name in _LISTS}
+    files = {file.name: file for file in documents}
+    return TableTask(folder.name, **parts, documents=files, _gold=gold)
 
 
 def _settings(path: Path) -> dict[str, Any]:
@@ -346,12 +330,12 @@ def _settings(path: Path) -> dict[str, Any]:
         raise DatasetError(f"{path}: not YAML: {one_line(str(error), 200)}") from None
     if not isinstance(settings, dict):
         raise DatasetError(f"{path}: expected keys with values, such as 'query: ...'")
-    known = (*_SINGLE, *_LISTS, "disagreements")
+    settings.pop("disagreements", None)
     for name, value in settings.items():
-        if name not in known:
-            raise DatasetError(f"{path}: no setting {name!r}; {nearest(name, known)}")
+        if name not in (*_SINGLE, *_LISTS):
+            raise DatasetError(f"{path}: no setting {name!r}; {nearest(name, (*_SINGLE, *_LISTS))}")
         items = value if name in _LISTS and isinstance(value, list) else [value]
-        if name != "disagreements" and not all(isinstance(item, str) for item in items):
+        if not all(isinstance(item, str) for item in items):
             raise DatasetError(
                 f"{path}: {name} is {value!r}; expected texts; quote numbers and yes/no"
             )
@@ -362,20 +346,17 @@ def _read_gold(path: Path) -> pd.DataFrame:
     """Read a gold table; short rows are filled up."""
     rows = list(csv.reader(StringIO(document_text(path), newline="")))
     filled = [row for row in rows if any(cell.strip() for cell in row)]
-    if not filled:
-        raise DatasetError(f"{path}: the gold table has no header")
-    header, body = [name.strip() for name in filled[0]], filled[1:]
+    header = [name.strip() for name in filled[0]] if filled else []
     for name, count in Counter(header).items():
         if count > 1:
             raise DatasetError(f"{path}: more than one gold column is named {name!r}")
-    for number, row in enumerate(body, 1):
-        if len(row) > len(header):
-            raise DatasetError(
-                f"{path}: row {number} has {len(row)} cells, the header {len(header)}; a cell "
-                "with a comma needs quotes"
-            )
-    rows = [row + [""] * (len(header) - len(row)) for row in body]
-    return pd.DataFrame(rows, columns=header, dtype=_TEXTS)
+    if not header or max(map(len, filled)) > len(header):
+        raise DatasetError(
+            f"{path}: expected a header, and no row with more cells; a cell with a comma needs "
+            "quotes"
+        )
+    body = [row + [""] * (len(header) - len(row)) for row in filled[1:]]
+    return pd.DataFrame(body, columns=header, dtype=_TEXTS)
 
 
 # --- AOE -------------------------------------------------------------------------------------
@@ -473,11 +454,9 @@ def _aoe_task(record: Any, folder: Path) -> TableTask:
         documents |= {law.name: law for law in laws}
         if laws:
             problems.append(f"laws that gold cites: {', '.join(law.name for law in laws)}")
-    length: Any = pd.to_numeric(record.get("average_length", ""), errors="coerce")
     gold = [[_cell(row.get(name)) for name in header] for row in rows]
     return TableTask(
         *(id_, domain, task, language, str(record.get("query", "")), *columns, documents),
-        stated_length=None if pd.isna(length) else float(length),
         problem="; ".join(problems) or None,
         _gold=pd.DataFrame(gold, columns=pd.Index(header, dtype=object), dtype=_TEXTS),
     )

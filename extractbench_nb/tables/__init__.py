@@ -18,19 +18,18 @@ from extractbench_nb.tables.evaluating import (
     load_images,
 )
 from extractbench_nb.tables.evaluating import read_image as read_image
+from extractbench_nb.tables.grid_similarity import METRICS as METRICS
+from extractbench_nb.tables.grid_similarity import SIDES as SIDES
+from extractbench_nb.tables.grid_similarity import GriTS, PageGriTS, grits
 from extractbench_nb.tables.grid_similarity import arrays_similarity as arrays_similarity
-from extractbench_nb.tables.grid_similarity import grits
+from extractbench_nb.tables.grid_similarity import scores_table as scores_table
 from extractbench_nb.tables.grits_result import LEGEND as LEGEND
-from extractbench_nb.tables.grits_result import METRICS as METRICS
-from extractbench_nb.tables.grits_result import SIDES as SIDES
 from extractbench_nb.tables.grits_result import Comparison as Comparison
-from extractbench_nb.tables.grits_result import GriTS, PageGriTS
 from extractbench_nb.tables.grits_result import Line as Line
 from extractbench_nb.tables.grits_result import boxed_grid as boxed_grid
 from extractbench_nb.tables.grits_result import compare as compare
 from extractbench_nb.tables.grits_result import default_metric as default_metric
 from extractbench_nb.tables.grits_result import kind_of as kind_of
-from extractbench_nb.tables.grits_result import scores_table as scores_table
 from extractbench_nb.tables.grits_result import tables as tables
 from extractbench_nb.tables.grits_result import two_digits as two_digits
 from extractbench_nb.tables.objects import STRUCTURE_LABELS as STRUCTURE_LABELS

@@ -36,18 +36,9 @@ _MOST = 100_000
 class Cell(NamedTuple):
     """A cell of a table.
 
-    Parameters
-    ----------
-    rows, columns : tuple of int
-        Numbers of the rows and columns that it covers, from 0, in ascending order.
-    text : str
-        Text of the cell.
-    box : tuple of float, or None
-        x0, y0, x1, y1, in the unit of the page.
-    is_header : bool
-        Whether it belongs to the column header.
-    is_projected : bool
-        Whether it is a projected row header: a header for the rows below it, in a row of its own.
+    The numbers of the rows and columns that it covers, from 0, ascending; its text; its box (x0,
+    y0, x1, y1, in the unit of the page); whether it belongs to the column header; and whether it is
+    a projected row header: a header for the rows below it, in a row of its own.
     """
 
     rows: tuple[int, ...]
@@ -251,32 +242,27 @@ def covered_grid(cells: Sequence[Cell], shape: tuple[int, int]) -> tuple[Indices
 
 
 def _read_cell(cell: Mapping[str, Any] | Cell, where: str) -> Cell:
-    names: Sequence[str] = _NAMES
-    values: Sequence[Any]
     if isinstance(cell, Cell):
-        names, values = Cell._fields, cell
-    elif isinstance(cell, Mapping):
-        for key in () if cell.keys() <= _KNOWN else cell:
-            # other keys of a dataset are ignored, misspelt ones of ours are not
-            if key not in _KNOWN and get_close_matches(str(key), _KNOWN, 1, _NEAR):
-                raise InputError(f"{where}: no key {key!r}; {nearest(str(key), _KNOWN)}")
-        values = [cell.get(name) for name in names]
-        values[2] = cell.get("cell_text") if "text" not in cell else values[2]
-    else:
+        cell = dict(zip(_NAMES, cell, strict=True))
+    elif not isinstance(cell, Mapping):
         raise InputError(f"{where} is {type(cell).__name__}; expected a dict")
-    rows, columns = (_line_numbers(values[n], where, names[n]) for n in (0, 1))
-    text, box = values[2], _read_box(values[3], where)
+    for key in () if cell.keys() <= _KNOWN else cell:
+        # other keys of a dataset are ignored, misspelt ones of ours are not
+        if key not in _KNOWN and get_close_matches(str(key), _KNOWN, 1, _NEAR):
+            raise InputError(f"{where}: no key {key!r}; {nearest(str(key), _KNOWN)}")
+    rows, columns = (_line_numbers(cell.get(name), where, name) for name in _NAMES[:2])
+    text, box = cell.get("text", cell.get("cell_text")), _read_box(cell.get("bbox"), where)
     if not isinstance(text, _TEXT):
         raise InputError(f"{where}: text is {text!r}; expected a str")
-    for name, flag in zip(names[4:], values[4:], strict=True):
+    flags = [cell.get(name) for name in _NAMES[4:]]
+    for name, flag in zip(_NAMES[4:], flags, strict=True):
         if not isinstance(flag, _FLAG):
             raise InputError(f"{where}: {name} is {flag!r}; expected a bool")
-    return Cell(rows, columns, text or "", box, bool(values[4]), bool(values[5]))
+    return Cell(rows, columns, text or "", box, *map(bool, flags))
 
 
 #: Tuples: these are asked several times per cell, and a union takes longer.
 _NUMBERS = (float, int, np.number)
-_PLAIN = {float, int}
 _TEXT = (str, type(None))
 _FLAG = (bool, np.bool_, type(None))
 
@@ -298,10 +284,8 @@ def _read_box(value: Any, where: str) -> Box | None:
     if value is None:
         return None
     plain = type(value) in (list, tuple) and len(value) == _CORNERS
-    if plain and _PLAIN.issuperset(map(type, value)):  # most boxes are like that
-        x0, y0, x1, y1 = map(float, value)
-        if isfinite(x0 + y0 + x1 + y1):
-            return x0, y0, x1, y1
+    if plain and {float, int}.issuperset(map(type, value)) and isfinite(sum(value)):
+        return tuple(map(float, value))  # type: ignore[return-value] # most boxes are like that
     corners = list(value) if _is_sequence(value) else []
     are_numbers = all(isinstance(x, _NUMBERS) and isfinite(x) for x in corners)
     if len(corners) != _CORNERS or not are_numbers:
@@ -332,6 +316,8 @@ def check_share(value: Any, name: str) -> None:
 
 
 def _is_sequence(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return True
     return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
 
 

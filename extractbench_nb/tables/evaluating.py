@@ -18,13 +18,15 @@ import pandas as pd
 
 from extractbench_nb.core import Evaluation
 from extractbench_nb.core.frames import ROW_COLUMNS, SCORE_COLUMNS, Column, FrameSpec, as_pandas
-from extractbench_nb.errors import InputError, nearest, needs, no_column
+from extractbench_nb.errors import InputError, nearest, needs
 from extractbench_nb.pdf import PageImage
 from extractbench_nb.support.concurrency import progress_bar, worker_count, worker_pool
 from extractbench_nb.support.files import reading
+from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.tables.cells import EMPTY, Table, check_share, header_rows
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
+    SIDES,
     checked_names,
     checked_variant,
     measured,
@@ -33,7 +35,7 @@ from extractbench_nb.tables.grid_similarity import (
     read_lists,
     refuse_boxless,
 )
-from extractbench_nb.tables.grits_result import NEARLY, SIDES, kind_of
+from extractbench_nb.tables.grits_result import NEARLY, kind_of
 from extractbench_nb.tables.objects import (
     Detected,
     detected_objects,
@@ -160,19 +162,9 @@ class _Scored(NamedTuple):
 class TableResult:
     """Scores of many tables; made by `evaluate_tables`.
 
-    Attributes
-    ----------
-    scores : pandas.DataFrame
-        One row per pair and measure: run, document, measure, score, precision, recall, sizes,
-        complex (whether a true cell spans), readable, problem, and your own columns.
-    summary : pandas.Series
-        Numbers of tables and of unreadable ones; by measure the mean over tables, and for grid
-        table similarity ``_micro``: the f-score of the sums over all positions, in which large
-        tables count more.
-    variant : str
-        The variant of grid table similarity.
-    detection : pandas.DataFrame, or None
-        Of images: average precision and recall of the objects, see `detection_scores`.
+    ``scores`` has one row per pair and measure, see `TABLE_SCORE_COLUMNS`, and your own columns;
+    ``variant`` is that of grid table similarity. Of images, ``detection`` has the average precision
+    and recall of the objects, see `detection_scores`.
     """
 
     #: What statistics compare if nothing is named.
@@ -227,26 +219,22 @@ class TableResult:
             tables), and for images of Table 2 (detection of the parts of tables): table, split,
             measure, tables, value, paper.
         """
-        records: list[dict[str, Any]] = []
+        rows: list[tuple[Any, ...]] = []
         is_complex = self.scores["complex"]
         splits = {"simple": ~is_complex, "complex": is_complex, "all": is_complex.notna()}
-        for printed in pubtables(3).iloc[:3].to_dict("records"):
-            for measure in ("grits_top", "grits_con", "grits_loc", "grits_rawloc"):
-                rows = self.scores[splits[printed["split"]] & (self.scores["measure"] == measure)]
-                scores = rows["score"].dropna()
+        for split, _, *printed in pubtables(3).iloc[:3].itertuples(index=False):
+            for measure, paper in zip(TABLE_METRICS[:4], printed, strict=True):
+                of_measure = self.scores["measure"] == measure
+                scores = self.scores["score"][splits[split] & of_measure].dropna()
                 value = float(scores.mean()) if len(scores) else None
-                figures = (3, printed["split"], measure, len(scores), value)
-                paper = printed[measure.removeprefix("grits_")]
-                records.append(dict(zip(PAPER_COLUMNS.names, (*figures, paper), strict=True)))
+                rows.append((3, split, measure, len(scores), value, paper))
         if self.detection is not None:
             (found,) = self.detection.query("label == 'all'").to_dict("records")
-            (printed,) = pubtables(2).query("task == 'TSR + FA'").to_dict("records")
+            (paper_row,) = pubtables(2).query("task == 'TSR + FA'").to_dict("records")
             for measure in ("AP50", "AP75", "AP", "AR"):
                 value = None if pd.isna(found[measure]) else found[measure]
-                figures = (2, "all", measure, found["images"], value)
-                paper = printed[measure]
-                records.append(dict(zip(PAPER_COLUMNS.names, (*figures, paper), strict=True)))
-        return PAPER_COLUMNS.from_records(records)
+                rows.append((2, "all", measure, found["images"], value, paper_row[measure]))
+        return PAPER_COLUMNS.from_rows(rows)
 
     def __repr__(self) -> str:
         """Return the counts and the means of all tables."""
@@ -274,21 +262,19 @@ def evaluate_tables(
         name to a pair; a DataFrame has the columns ``true`` and ``predicted``, and your own
         (``run``, ``document``, ``model``).
     metrics : str or sequence of str, optional
-        As in `compare_tables`; lists of tables have ``grits_`` metrics only. By default
-        ``grits_top`` and ``grits_con``.
+        As in `compare_tables`; lists of tables have ``grits_`` metrics only.
     variant : str, optional
         Variant of grid table similarity, as in `grits`.
     n_jobs : int, optional
-        Number of worker processes; -1 for one per processor. The tables must be picklable.
+        Number of worker processes; -1 for one per processor.
     progress : bool, optional
         Whether to show a progress bar.
 
     Returns
     -------
     TableResult
-        ``.scores``, ``.summary``, ``.rows``; `compare_runs` takes it. A predicted table that cannot
-        be read counts as empty, with the reason in ``problem``; a predicted table without the boxes
-        that a metric needs has no score for it.
+        A predicted table that cannot be read counts as empty, with the reason in ``problem``; one
+        without the boxes that a metric needs has no score for it.
 
     Raises
     ------
@@ -322,21 +308,17 @@ def _read_pairs(pairs: Any) -> tuple[pd.DataFrame, list[_Pair]]:
         for name, pair in pairs.items():
             if not isinstance(pair, tuple | list) or len(pair) != len(SIDES):
                 raise InputError(f"pairs, {str(name)!r}: expected (true, predicted)")
-        sides = {
-            side: pd.Series([pair[n] for pair in pairs.values()], [*pairs], dtype=object)
-            for n, side in enumerate(SIDES)
-        }
-        pairs = pd.DataFrame(sides, columns=[*SIDES])
-    if not isinstance(pairs, pd.DataFrame):
+        columns = zip(SIDES, zip(*pairs.values(), strict=True), strict=False)
+        names = list(pairs)
+        series = {side: pd.Series(tables, names, dtype=object) for side, tables in columns}
+        pairs = pd.DataFrame(series, columns=[*SIDES])
+    if not isinstance(pairs, pd.DataFrame) or pairs.empty:
+        found = "empty" if isinstance(pairs, pd.DataFrame) else type(pairs).__name__
         raise InputError(
-            f"pairs is {type(pairs).__name__}; expected a list of (true, predicted), a dict "
-            "from name to such a pair, or a DataFrame with columns true and predicted"
+            f"pairs is {found}; expected a list of (true, predicted), a dict from name to such a "
+            "pair, or a DataFrame with columns true and predicted"
         )
-    for side in SIDES:
-        if side not in pairs.columns:
-            raise InputError(f"pairs: {no_column(side, pairs.columns)}")
-    if pairs.empty:
-        raise InputError("pairs is empty; expected at least one pair of tables")
+    refuse_missing(pairs, SIDES, "pairs")
     about = pairs.drop(columns=list(SIDES)).reset_index(drop=True)
     for name in about.columns.intersection(TABLE_SCORE_COLUMNS.names[2:]):
         raise InputError(f"pairs: column {name!r} is also a column of the result; rename it")
@@ -402,7 +384,7 @@ def _score_rows(
     try:
         for name in set(names) & {*LOCATED_METRICS}:
             for table in true:
-                refuse_boxless((table, EMPTY), name)
+                refuse_boxless(name.removeprefix("grits_"), [table], [])
         if len(true) == len(predicted) == 1:
             found = compare_rows(true[0], predicted[0], computed, variant)
         else:
@@ -431,29 +413,28 @@ def _position_rows(
     page = measured_page("con", true, predicted, variant)
     for n, m in page.pairs:
         tables = EMPTY if n is None else true[n], EMPTY if m is None else predicted[m]
-        found = None if n is None or m is None else page.found[n, m]
-        (down, across) = (
-            {one: (other, k) for k, (one, other, _) in enumerate(lines)}
-            for lines in (found.aligned if found else ((), ()))
-        )
-        names, grid = _column_names(tables[0]), tables[1].grid
+        partners: dict[tuple[int, int], tuple[int, int, float]] = {}
+        if n is not None and m is not None:
+            found = page.found[n, m]
+            for (row, other_row, _), line in zip(found.aligned[0], found.similarity, strict=True):
+                for (column, other, _), score in zip(found.aligned[1], line, strict=True):
+                    partners[row, column] = other_row, other, float(score)
+        names = _column_names(tables[0])
         for (r, c), number in np.ndenumerate(tables[0].grid):
             cell = tables[0].cells[number]
             at = (n, f"$[{n}][{r}][{c}]", names[c], "grits_con", kind_of(cell), r, c)
-            if found is None or r not in down or c not in across:
+            if (r, c) not in partners:
                 missing = (None, None, "omission", 0.0, False, cell.text, None)
                 yield *at, *missing, "no_partner", "present", True
                 continue
-            (row, i), (column, j) = down[r], across[c]
-            score = float(found.similarity[i, j])
+            row, column, score = partners[r, c]
             passed = score >= 1 - NEARLY
-            why = ("correct", "") if passed else ("incorrect", "differs")
-            other = tables[1].cells[grid[row, column]].text
-            yield *at, row, column, why[0], score, passed, cell.text, other, why[1], "present", True
-        partners = [{row for row, _ in side.values()} for side in (down, across)]
-        names = _column_names(tables[1])
-        for (r, c), number in np.ndenumerate(grid):
-            if r not in partners[0] or c not in partners[1]:
+            outcome, why = ("correct", "") if passed else ("incorrect", "differs")
+            texts = cell.text, tables[1].cells[tables[1].grid[row, column]].text
+            yield *at, row, column, outcome, score, passed, *texts, why, "present", True
+        names, taken = _column_names(tables[1]), {place[:2] for place in partners.values()}
+        for (r, c), number in np.ndenumerate(tables[1].grid):
+            if (r, c) not in taken:
                 cell = tables[1].cells[number]
                 path = f"$[+{m}][{r}][{c}]"
                 extra = (None, path, names[c], "grits_con", kind_of(cell), None, None, r, c)
@@ -525,30 +506,25 @@ def _number(text: str | None) -> float | None:
 def read_image(image: Any) -> Image:
     """Return a PIL image, the pixels of an array, a file or a `PageImage` in red, green, blue."""
     library: Any = needs("PIL.Image", "tables")
+    picture: Any = image
     if isinstance(image, str | Path | PageImage):
         file = io.BytesIO(image.png) if isinstance(image, PageImage) else Path(image)
         path = file if isinstance(file, Path) else None
         try:
             with reading(f"image {str(image)!r}", path), library.open(file) as opened:
-                image = opened.convert("RGB")
+                picture = opened.convert("RGB")
         except (library.UnidentifiedImageError, library.DecompressionBombError) as error:
             raise InputError(f"image {str(image)!r} cannot be read: {error}") from None
-    if isinstance(image, np.ndarray):
-        if image.dtype != np.uint8 or image.ndim not in (2, 3) or image.shape[2:] in ((1,), (2,)):
-            raise InputError(
-                f"image is an array of {image.dtype}, shape {image.shape}; expected bytes of shape "
-                "(height, width, 3)"
-            )
-        image = library.fromarray(image)
-    if not isinstance(image, library.Image):
+    elif isinstance(image, np.ndarray) and image.dtype == np.uint8:
+        with suppress(TypeError, ValueError, KeyError):
+            picture = library.fromarray(image)
+    if not isinstance(picture, library.Image) or not picture.width * picture.height:
         raise InputError(
-            f"image is {type(image).__name__}; expected a path, a PIL image, an array or a "
-            "PageImage"
+            f"image is {type(image).__name__}; expected a path, a PIL image or a PageImage with "
+            "pixels, or an array of bytes of shape (height, width, 3)"
         )
-    if not image.width * image.height:
-        raise InputError("image has no pixels")
-    picture: Image = image.convert("RGB")
-    return picture
+    converted: Image = picture.convert("RGB")
+    return converted
 
 
 def load_images(folder: str | Path, split: str | None = None) -> dict[str, TableImage]:
@@ -608,7 +584,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     n_jobs: int = 1,
     progress: bool = False,
 ) -> TableResult:
-    """Score the tables that were detected in images.
+    """Score the tables that were detected in images, against those of the true objects.
 
     Parameters
     ----------
@@ -617,24 +593,20 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
         as `from_objects` takes them.
     predicted : dict
         By id, the predicted objects, as `from_objects` takes them.
-    metrics : str or sequence of str, optional
-        As in `compare_tables`.
-    variant : str, optional
-        Variant of grid table similarity, as in `grits`.
+    metrics, variant : str, optional
+        As in `evaluate_tables`. ``grits_rawloc`` compares the boxes of rows and columns before
+        conflicts are resolved.
     threshold : float, optional
         Objects with a lower score do not count in tables, see `from_objects`.
-    n_jobs : int, optional
-        Number of worker processes; -1 for one per processor.
-    progress : bool, optional
-        Whether to show a progress bar.
+    n_jobs, progress : int, optional
+        As in `evaluate_tables`.
 
     Returns
     -------
     TableResult
-        As of `evaluate_tables`, with ``.detection`` and ``.compare_paper()``. An image without a
-        prediction, or with one that cannot be read, scores 0. An image whose annotation or words
-        cannot be used has no score. An object or word that cannot be used is left out. ``problem``
-        names each of these, with the reason.
+        Also with ``.detection`` and ``.compare_paper()``. An image without a prediction, or with
+        one that cannot be read, scores 0. An image whose annotation or words cannot be used has no
+        score. An object or word that cannot be used is left out. ``problem`` names each of these.
 
     Raises
     ------
@@ -644,9 +616,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
 
     Notes
     -----
-    Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2021). The true table is made of the
-    true objects by the same steps as the predicted one. ``grits_rawloc`` compares the boxes of rows
-    and columns before conflicts are resolved.
+    Section 7 of Smock, Pesala and Abraham, "PubTables-1M" (2021).
     """
     given: Any = images
     if not isinstance(given, Mapping) or not images:
@@ -676,66 +646,64 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
 _Item: TypeAlias = tuple[str, Any, Any]
 
 
-def _image_tables(threshold: float, item: _Item) -> tuple[ResolvedTable, ResolvedTable]:
-    """Return the true and the predicted table of an image."""
+class _ReadImage(NamedTuple):
+    """The true and the predicted table of an image; None if it cannot be read, and why."""
+
+    true: ResolvedTable | None
+    predicted: ResolvedTable | None
+    problem: str = ""
+
+
+def _read_tables(threshold: float, item: _Item) -> _ReadImage:
     name, image, given = item
-    if isinstance(image, TableImage):
-        image = image.objects, image.words
-    if not isinstance(image, tuple | list) or len(image) != 2:  # noqa: PLR2004 - a pair
-        raise InputError(f"images, {name!r}: {image!r:.80}; expected (objects, words)")
-    true = from_objects(*image, threshold=threshold)
+    true = None
     try:
-        predicted = from_objects([] if given is None else given, image[1], threshold=threshold)
+        if isinstance(image, TableImage):
+            image = image.objects, image.words
+        if not isinstance(image, tuple | list) or len(image) != 2:  # noqa: PLR2004 - a pair
+            raise InputError(f"images, {name!r}: {image!r:.80}; expected (objects, words)")
+        true = from_objects(*image, threshold=threshold)
+        return _ReadImage(
+            true, from_objects([] if given is None else given, image[1], threshold=threshold)
+        )
     except InputError as error:
-        raise _UnreadableError(f"{name}, predicted: {error}", true) from error
-    return true, predicted
-
-
-class _UnreadableError(Exception):
-    """A prediction cannot be read; beside the reason the true table."""
+        return _ReadImage(
+            true, None, f"true: {error}" if true is None else f"{name}, predicted: {error}"
+        )
 
 
 def _image_sides(threshold: float, item: _Item) -> Sides:
-    """Return the true table of an image, and the predicted one; empty if they cannot be read."""
-    try:
-        true, predicted = _image_tables(threshold, item)
-    except _UnreadableError as error:
-        return [error.args[1].table], [EMPTY]
-    except InputError:
-        return [EMPTY], [EMPTY]
-    return [true.table], [predicted.table]
+    true, predicted, _ = _read_tables(threshold, item)
+    return [true.table if true else EMPTY], [predicted.table if predicted else EMPTY]
 
 
 def _score_image(names: Sequence[str], variant: str, threshold: float, item: _Item) -> _Scored:
-    name, is_readable, problems = item[0], True, list[str]()
-    try:
-        true, predicted = _image_tables(threshold, item)
-    except _UnreadableError as error:
-        (problem, true), predicted = error.args, from_objects([])
-        is_readable, problems = False, [problem]
-    except InputError as error:
+    true, predicted, problem = _read_tables(threshold, item)
+    if true is None:
         missing = [(measure, None, None, None, None, None, "") for measure in names]
-        return _Scored(False, True, f"true: {error}", missing)
+        return _Scored(False, True, problem, missing)
+    problems = [problem]
+    is_readable, found = predicted is not None, predicted or from_objects([])
     true_objects = detected_objects(true.given[0], "objects")
-    objects = detected_objects(predicted.given[0], "objects")
+    objects = detected_objects(found.given[0], "objects")
     if is_readable:
-        problems += _named("true object", true_objects.problems)
+        problems = _named("true object", true_objects.problems)
         problems += _named("word", detected_words(true.given[1], "words").problems)
         problems += _named("predicted object", objects.problems)
         if item[2] is None:
             problems.append("no prediction")
-        elif true.table.size and not predicted.table.size:
+        elif true.table.size and not found.table.size:
             problems.append(f"no predicted row or column with a score from {threshold}")
     others = [measure for measure in names if measure != "grits_rawloc"]
-    sides = [true.table], [predicted.table]
-    rows = {row[0]: row for row in _score_rows(name, sides, others, variant)}
+    sides = [true.table], [found.table]
+    rows = {row[0]: row for row in _score_rows(item[0], sides, others, variant)}
     if len(others) < len(names):
-        raw = measured("loc", true.raw, predicted.raw, variant)
+        raw = measured("loc", true.raw, found.raw, variant)
         rows["grits_rawloc"] = ("grits_rawloc", *raw.scores[:3], *raw.sizes, "")
     more = [f"{len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []
-    problem = "; ".join(problems[:_MOST_PROBLEMS] + more)
+    text = "; ".join(problems[:_MOST_PROBLEMS] + more)
     ordered = [rows[measure] for measure in names]
-    return _Scored(is_complex(true.table), is_readable, problem, ordered, (true_objects, objects))
+    return _Scored(is_complex(true.table), is_readable, text, ordered, (true_objects, objects))
 
 
 #: How many objects and words that are left out are described for an image.

@@ -1,26 +1,33 @@
-"""Grid table similarity (GriTS) of cells, lines and whole tables."""
+"""`grits`: grid table similarity of two tables, or of the tables of pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from difflib import SequenceMatcher
-from functools import cache
-from importlib import import_module
-from itertools import chain, pairwise, product
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.tables.cells import EMPTY, Box, Indices, Numbers, Table
-from extractbench_nb.tables.grits_result import METRICS, SIDES, GriTS, PageGriTS
+from extractbench_nb.support.cards import card_html
+from extractbench_nb.support.nodes import Node, h, static_html
+from extractbench_nb.tables.cells import EMPTY, Box, Numbers, Table
+from extractbench_nb.tables.grid_alignment import (
+    BoxEntries,
+    align,
+    aligned_lines,
+    hull_overlap,
+    iou,
+    pair_similarity,
+    text_entries,
+    text_similarity,
+)
 from extractbench_nb.tables.reading import (
     is_list_of_tables,
     keys_of,
@@ -30,6 +37,15 @@ from extractbench_nb.tables.reading import (
     texts_of,
 )
 from extractbench_nb.tables.table_formats import check_size, tables_in
+
+SIDES = ("true", "predicted")
+#: What each metric compares, in a word.
+METRICS = {
+    "top": "topology",
+    "con": "content",
+    "loc": "location",
+    "rawloc": "raw location",
+}
 
 
 def checked_names(given: Any, known: Iterable[str], what: str = "metrics") -> list[str]:
@@ -119,395 +135,6 @@ def boundaries(table: Table, axis: int) -> list[float]:
     return edges
 
 
-#: A mask of pairs of lines, or of entries.
-_Pairs: TypeAlias = npt.NDArray[np.bool_]
-
-
-def iou(a: Numbers, b: Numbers) -> Numbers:
-    """Return the intersection over the union of boxes."""
-    common = _intersection(a, b)
-    return _ratio(common, _area(a) + _area(b) - common)
-
-
-def hull_overlap(a: Numbers, b: Numbers) -> Numbers:
-    """Return the intersection of boxes over the smallest box around both.
-
-    At most `iou`, and equal to it if one box contains the other. The published code computes this,
-    in single precision.
-    """
-    low, high = np.minimum(a[..., :2], b[..., :2]), np.maximum(a[..., 2:], b[..., 2:])
-    return _ratio(_intersection(a, b), (high - low).prod(axis=-1))
-
-
-def _area(boxes: Numbers) -> Numbers:
-    """Return areas; an inverted box has none."""
-    return np.asarray(np.maximum(boxes[..., 2:] - boxes[..., :2], 0).prod(axis=-1))
-
-
-def _intersection(a: Numbers, b: Numbers) -> Numbers:
-    low, high = np.maximum(a[..., :2], b[..., :2]), np.minimum(a[..., 2:], b[..., 2:])
-    have_area = (_area(a) > 0) & (_area(b) > 0)
-    return np.where(have_area, np.maximum(high - low, 0).prod(axis=-1), 0)
-
-
-def _ratio(part: Numbers, whole: Numbers) -> Numbers:
-    return np.divide(part, whole, out=np.zeros(part.shape), where=part > 0)
-
-
-def text_similarity(true: Sequence[str], predicted: Sequence[str]) -> Numbers:
-    """Return the longest common subsequences of texts, over their mean lengths."""
-    from rapidfuzz.distance import LCSseq
-    from rapidfuzz.process import cdist
-
-    lengths, others = (np.array([*map(len, side)], dtype=float) for side in (true, predicted))
-    similarities: Numbers = cdist(true, predicted, scorer=LCSseq.similarity, dtype=np.float64)
-    means = np.add.outer(lengths / 2, others / 2)
-    empty = np.ix_(lengths == 0, others == 0)
-    means[empty] = similarities[empty] = 1
-    similarities /= means
-    return similarities
-
-
-def _blocks(matcher: SequenceMatcher[str], most: int) -> int:
-    """Return the size of all of difflib's matching blocks, which is at most `most`.
-
-    As `get_matching_blocks` finds them; it would go on to look between blocks where nothing is.
-    """
-    common = 0
-    ranges: list[tuple[int, int | None, int, int | None]] = [(0, None, 0, None)]
-    while ranges and common < most:
-        low, high, other_low, other_high = ranges.pop()
-        at, other_at, size = matcher.find_longest_match(low, high, other_low, other_high)
-        if size:
-            common += size
-            ranges.append((low, at, other_low, other_at))
-            ranges.append((at + size, high, other_at + size, other_high))
-    return common
-
-
-def pair_similarity(pairs: Iterable[tuple[str, str]], kind: str) -> list[float]:
-    """Return the common characters of two texts over their mean length, for each pair.
-
-    By their longest common ``substring``, or all of difflib's matching ``blocks``.
-    """
-    from rapidfuzz.distance import LCSseq
-
-    new: type[SequenceMatcher[str]] = SequenceMatcher
-    with suppress(ImportError):  # the same results in a third of the time
-        new = import_module("cydifflib").SequenceMatcher
-    # difflib caches its analysis of the second text
-    matcher_of = cache(lambda second: new(None, "", second, kind == "blocks"))
-    similarities = []
-    for true, predicted in pairs:
-        if not true or not predicted:
-            similarities.append(float(true == predicted))
-            continue
-        common = LCSseq.similarity(true, predicted)
-        # one common character, or all, are a block, unless difflib leaves out frequent ones
-        if (common > 1 and true != predicted) or len(predicted) >= _FREQUENT:
-            matcher = matcher_of(predicted)
-            matcher.set_seq1(true)
-            is_one = kind == "substring"
-            common = matcher.find_longest_match().size if is_one else _blocks(matcher, common)
-        similarities.append(2 * common / (len(true) + len(predicted)))
-    return similarities
-
-
-#: Length from which on difflib leaves out frequent characters.
-_FREQUENT = 200
-#: Maximum number of similarities in memory.
-_CELLS = 1 << 19
-
-
-class Alignment(NamedTuple):
-    """Aligned lines: indices of both sides, in order, and the score of the whole alignment."""
-
-    true: Indices
-    predicted: Indices
-    score: float
-
-
-def _pair_blocks(possible: _Pairs, size: int) -> Iterator[tuple[Indices, Indices]]:
-    """Yield the indices of possible pairs, in order, in blocks of at most `size` pairs."""
-    lines = max(1, _CELLS // max(1, possible.shape[1]))
-    for first in range(0, len(possible), lines):
-        true, predicted = np.nonzero(possible[first : first + lines])
-        true += first
-        for start in range(0, len(true), size):
-            yield true[start : start + size], predicted[start : start + size]
-
-
-def aligned_entries(rewards: Numbers) -> Numbers:
-    """Return the scores of the best alignments of the last two axes, for all pairs at once.
-
-    Antidiagonal by antidiagonal, because the entries of one do not depend on each other. Fastest if
-    the pairs are last in memory, as in `Entries.of_lines`.
-    """
-    pairs, first, second = rewards.shape
-    entries = np.ascontiguousarray(rewards.transpose(1, 2, 0)).reshape(-1, pairs)
-    # indexed by the position in the first line; the one in the second follows from the antidiagonal
-    before = np.zeros((first + 1, pairs))
-    last = np.zeros_like(before)
-    for diagonal in range(2, first + second + 1):
-        low, high = max(1, diagonal - second), min(first, diagonal - 1)
-        start = (low - 1) * second + diagonal - low - 1
-        on_diagonal = entries[start : (high - 1) * second + diagonal - high : max(1, second - 1)]
-        best = on_diagonal + before[low - 1 : high]
-        np.maximum(best, last[low - 1 : high], out=best)
-        np.maximum(best, last[low : high + 1], out=before[low : high + 1])
-        before, last = last, before
-    return last[first].copy()
-
-
-def alignment_scores(similarities: Numbers) -> Numbers:
-    """Return the score of the best alignment of the first lines of either side."""
-    *many, lines, others = similarities.shape
-    scores = np.zeros((*many, lines + 1, others + 1))
-    for line in range(lines):
-        before = scores[..., line, :]
-        best = np.maximum(before[..., :-1] + similarities[..., line, :], before[..., 1:])
-        np.maximum.accumulate(best, axis=-1, out=scores[..., line + 1, 1:])
-    return scores
-
-
-def align(similarities: Numbers, scores: Numbers | None = None) -> Alignment:
-    """Align lines by their similarities; scores are those of `alignment_scores`, if known.
-
-    Of equal alignments, the one that pairs two lines from the end, else leaves out the true one.
-    """
-    scores = alignment_scores(similarities) if scores is None else scores
-    pairs = []
-    true, predicted = similarities.shape
-    while true and predicted:
-        best = scores[true, predicted]
-        paired = scores[true - 1, predicted - 1] + similarities[true - 1, predicted - 1]
-        if paired == best:
-            true, predicted = true - 1, predicted - 1
-            pairs.append((true, predicted))
-        elif scores[true - 1, predicted] == best:
-            true -= 1
-        else:
-            predicted -= 1
-    found = np.array(pairs[::-1], dtype=np.intp).reshape(-1, 2)
-    return Alignment(found[:, 0], found[:, 1], float(scores[-1, -1]))
-
-
-#: Scores are sums of floats.
-_MARGIN = 1e-6
-
-
-def diagonal_corridor(
-    guess: Alignment, shape: tuple[int, int], most: float, scores: Callable[[_Pairs], Numbers]
-) -> _Pairs:
-    """Return which pairs of lines may be in a best alignment, where one bound holds for all pairs.
-
-    The best alignment is worth what the guess is worth, at least. An alignment through a pair
-    leaves out as many lines as the pair is away from the diagonal.
-    """
-    guessed = np.zeros(shape, dtype=np.bool_)
-    guessed[guess.true, guess.predicted] = True
-    reached = float(scores(guessed)[guessed].sum())
-    lines, others = shape
-    i, j = np.arange(lines, dtype=np.int32)[:, None], np.arange(others, dtype=np.int32)[None]
-    pairs = np.minimum(i, j)
-    pairs += np.minimum(lines - i, others - j)
-    possible: _Pairs = pairs >= (reached - _MARGIN) / most
-    return possible
-
-
-def corridors(upper: Numbers, scores: Callable[[_Pairs], Numbers]) -> _Pairs:
-    """Return which entries may be paired in the best alignments of many lines with each other.
-
-    `upper` has bounds of their similarities: pairs of lines x entries x entries. The best alignment
-    by the bounds is a guess, and an alignment through a pair of entries that even by the bounds is
-    worth less than the guess is not the best one.
-    """
-    guessed = np.zeros(upper.shape, dtype=np.bool_)
-    before = alignment_scores(upper)
-    for pair, similarities in enumerate(upper):
-        guess = align(similarities, before[pair])
-        guessed[pair, guess.true, guess.predicted] = True
-    reached = np.where(guessed, scores(guessed), 0).sum(axis=(1, 2))
-    after = alignment_scores(upper[..., ::-1, ::-1])[..., ::-1, ::-1]
-    through = before[..., :-1, :-1] + upper + after[..., 1:, 1:]
-    possible: _Pairs = through >= reached[:, None, None] - _MARGIN
-    return possible
-
-
-def likely_alignment(true: Indices, predicted: Indices) -> Alignment:
-    """Align lines by the entries that they share, weighted by rarity."""
-    from scipy.sparse import csr_array
-
-    count = int(max(true.max(), predicted.max())) + 1
-    sides: list[Any] = []
-    for lines in (true, predicted):
-        positions = np.repeat(np.arange(len(lines)), lines.shape[1]), lines.ravel()
-        held = csr_array((np.ones(lines.size), positions), shape=(len(lines), count))
-        held.data[:] = 1
-        sides.append(held)
-    often: Numbers = sides[0].sum(axis=0) * sides[1].sum(axis=0)
-    rare = np.divide(1.0, often, out=np.zeros(count), where=often > 0)
-    shared: Numbers = ((sides[0] * rare[None]) @ sides[1].T).toarray()
-    return align(shared + _LITTLE)
-
-
-#: Less than what lines share, so that it only fills gaps.
-_LITTLE = 1e-9
-
-
-#: Size of the largest matrix of similarities that is kept.
-_KEPT = 1 << 22
-#: Up to this many boxes, all overlaps are kept.
-_FEW_BOXES = 1 << 8
-
-
-class Entries:
-    """The entries at the positions of two grids, and how they are compared.
-
-    ``true`` and ``predicted`` have the number of the entry at each position, ``values`` has the
-    entries by number: those of the true table come first.
-    """
-
-    #: The same entries with a fast upper bound of the similarity; None if this class is fast.
-    bounds: Entries | None = None
-
-    def __init__(
-        self, true: Table, predicted: Table, values_of: Callable[[Table], Iterable[Hashable]]
-    ) -> None:
-        numbers_of: dict[Any, int] = {}
-        grids: list[Indices] = []
-        for table in (true, predicted):
-            numbers = [numbers_of.setdefault(v, len(numbers_of)) for v in values_of(table)]
-            grids.append(np.array(numbers, dtype=np.intp).reshape(table.grid.shape))
-        self.true, self.predicted = grids
-        self.values = list(numbers_of)
-
-    def similar(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how similar entries are; the shapes of the indices go together."""
-        raise NotImplementedError
-
-    def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how similar the entries of pairs of lines are: pairs x entries x entries.
-
-        In memory, the pairs are last.
-        """
-        return self.similar(true.T[:, None], predicted.T[None]).transpose(2, 0, 1)
-
-    def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
-        """Return the pairs of lines that may have a similarity above 0."""
-        return np.ones((len(true), len(predicted)), dtype=np.bool_)
-
-
-class BoxEntries(Entries):
-    """Entries that are boxes: the positions of cells on the page, or their spans in the grid."""
-
-    def __init__(
-        self,
-        true: Table,
-        predicted: Table,
-        values_of: Callable[[Table], Iterable[Box | None]],
-        overlap: Callable[[Numbers, Numbers], Numbers],
-    ) -> None:
-        super().__init__(true, predicted, values_of)
-        self._boxes = np.array(self.values, dtype=np.float64).reshape(-1, 4)
-        self._overlap = overlap
-        self._kept: Numbers | None = None
-        if len(self._boxes) <= _FEW_BOXES:
-            self._kept = overlap(self._boxes[:, None], self._boxes[None])
-
-    def similar(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how much boxes overlap."""
-        if self._kept is not None:
-            return self._kept[true, predicted]
-        return self._overlap(self._boxes[true], self._boxes[predicted])
-
-    def may_be_similar(self, true: Indices, predicted: Indices) -> _Pairs:
-        """Return the pairs of lines whose bounding boxes intersect."""
-        boxes, others = self._boxes[true], self._boxes[predicted]
-        low, high = boxes[..., :2].min(axis=1), boxes[..., 2:].max(axis=1)
-        left, right = others[..., :2].min(axis=1), others[..., 2:].max(axis=1)
-        meet = (low[:, None] < right[None]) & (left[None] < high[:, None])
-        return np.asarray(meet.all(axis=-1), dtype=np.bool_)
-
-
-class TextEntries(Entries):
-    """Entries that are texts, compared by their longest common subsequence."""
-
-    def __init__(self, true: Table, predicted: Table) -> None:
-        super().__init__(true, predicted, lambda table: chain.from_iterable(table.texts))
-        self._texts = np.array(self.values, dtype=object)
-        count, used = len(np.unique(self.true)), np.unique(self.predicted)
-        # predicted texts get columns of their own
-        self._column = np.zeros(len(self.values), dtype=np.intp)
-        self._column[used] = np.arange(len(used))
-        self._kept: Numbers | None = None
-        if count * len(used) <= _KEPT:
-            self._kept = self._between(np.arange(count), used)
-
-    def similar(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how much texts have in common."""
-        if self._kept is not None:
-            return self._kept[true, self._column[predicted]]
-        pairs = zip(true.reshape(-1, true.shape[-1]), predicted.reshape(true.shape), strict=True)
-        found = [self._between(a, b).diagonal() for a, b in pairs]
-        return np.array(found).reshape(true.shape)
-
-    def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how much texts have in common."""
-        if self._kept is not None:
-            return super().of_lines(true, predicted)
-        found = np.empty((true.shape[1], *predicted.T.shape))
-        # equal true lines follow one another: their texts are compared with many lines at once
-        ends = np.flatnonzero((true[1:] != true[:-1]).any(axis=1)) + 1
-        for start, end in pairwise((0, *ends.tolist(), len(true))):
-            others = predicted[start:end].T
-            common = self._between(true[start], others.ravel())
-            found[:, :, start:end] = common.reshape(-1, *others.shape)
-        return found.transpose(2, 0, 1)
-
-    def _between(self, true: Indices, predicted: Indices) -> Numbers:
-        """Compare every text with every other."""
-        return text_similarity(self._texts[true].tolist(), self._texts[predicted].tolist())
-
-
-class SlowTextEntries(Entries):
-    """Entries that are texts, compared pair by pair by a slow method.
-
-    Their longest common subsequence is at least as long as the longest common substring or the
-    matching blocks. A pair that is in no best alignment by this bound is not compared.
-    """
-
-    bounds: TextEntries
-
-    def __init__(self, true: Table, predicted: Table, kind: str) -> None:
-        self.bounds = quick = TextEntries(true, predicted)
-        self.true, self.predicted, self.values = quick.true, quick.predicted, quick.values
-        self._kind = kind
-        self._known: dict[int, float] = {}
-
-    def similar(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return the similarity of texts; each pair is compared once."""
-        count = len(self.values)
-        pairs, where = np.unique(true * count + predicted, return_inverse=True)
-        new = [pair for pair in pairs.tolist() if pair not in self._known]
-        texts = ((self.values[pair // count], self.values[pair % count]) for pair in new)
-        self._known.update(zip(new, pair_similarity(texts, self._kind), strict=True))
-        found = np.array([self._known[pair] for pair in pairs.tolist()], dtype=np.float64)
-        alike: Numbers = found[where.reshape(true.shape)]
-        return alike
-
-    def of_lines(self, true: Indices, predicted: Indices) -> Numbers:
-        """Return how similar entries are, 0 for pairs that are in no best alignment."""
-        first, second = np.broadcast_arrays(true[:, :, None], predicted[:, None, :])
-        found = np.zeros(first.shape)
-
-        def scores(pairs: _Pairs) -> Numbers:
-            found[pairs] = self.similar(first[pairs], second[pairs])
-            return found
-
-        return scores(corridors(self.bounds.of_lines(true, predicted), scores))
-
-
 #: What is compared: topology, content, location, and location without adjustment.
 GRITS_METRICS = tuple(METRICS)
 #: Metrics that need boxes.
@@ -555,6 +182,144 @@ GRITS_VARIANTS: Mapping[str, tuple[Callable[[Numbers, Numbers], Numbers], str | 
     "paper_substring": (iou, "substring"),
     "released": (hull_overlap, "blocks"),
 }
+
+
+class Measured(NamedTuple):
+    """Two grids by one metric: sum of similarities, its upper bound, and the aligned lines.
+
+    ``aligned`` has by axis (rows, columns) index, partner and similarity of each aligned line,
+    ``similarity`` those of the positions that both axes align.
+    """
+
+    common: float
+    bound: float
+    sizes: tuple[int, int]
+    aligned: tuple[Sequence[tuple[int, int, float]], Sequence[tuple[int, int, float]]] = ((), ())
+    similarity: Numbers = np.zeros((0, 0))
+
+    @property
+    def scores(self) -> tuple[float, float, float, float]:
+        """F-score, precision, recall and upper bound."""
+        return (*ratios(self.common, *self.sizes), ratios(self.bound, *self.sizes)[0])
+
+
+class _Scored:
+    """What the results of two tables and of two pages have in common."""
+
+    variant: str
+    found: Mapping[str, Any]
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """One row per metric: fscore, precision, recall and upper_bound, 0 to 1."""
+        rows = [found.scores for found in self.found.values()]
+        index = pd.Index(list(self.found), name="metric", dtype=object)
+        return pd.DataFrame(rows, index=index, columns=SCORE_COLUMNS.names, dtype=np.float64)
+
+    def _described(self, about: str) -> str:
+        scores = ", ".join(f"{name} {found.scores[0]:.3f}" for name, found in self.found.items())
+        return f"{type(self).__name__}({scores}; {about}, variant {self.variant!r})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GriTS(_Scored):
+    """The similarity of two tables; made by `grits`, with ``scores``, ``rows`` and ``columns``.
+
+    Attributes
+    ----------
+    true, predicted : Table
+        The compared tables.
+    variant : str
+        The variant of the metric.
+    found : dict of str to Measured
+        By metric, the aligned lines and the similarities at the aligned positions.
+    """
+
+    true: Table
+    predicted: Table
+    variant: str
+    found: Mapping[str, Measured]
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """One row per metric and pair of aligned rows: metric, true, predicted, similarity."""
+        return self._aligned(0)
+
+    @cached_property
+    def columns(self) -> pd.DataFrame:
+        """One row per metric and pair of aligned columns: metric, true, predicted, similarity."""
+        return self._aligned(1)
+
+    def _aligned(self, axis: int) -> pd.DataFrame:
+        return ALIGNED_COLUMNS.from_rows(
+            (name, *line) for name, found in self.found.items() for line in found.aligned[axis]
+        )
+
+    def __repr__(self) -> str:
+        """Return the f-scores and the shapes of both tables."""
+        shapes = (" x ".join(map(str, t.grid.shape)) for t in (self.true, self.predicted))
+        return self._described(f"{' against '.join(shapes)} positions")
+
+    def _repr_html_(self) -> str:
+        return card_html(repr(self), static_html(scores_table(self, None)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PageGriTS(_Scored):
+    """The similarity of two lists of tables; made by `grits`, with ``scores`` and ``pairs``.
+
+    Attributes
+    ----------
+    true, predicted : tuple of Table
+        The tables.
+    variant : str
+        The variant of the metric.
+    unreadable : dict of int to str
+        By index of a predicted table, why it could not be read; it counts as empty.
+    found : dict of str to Page
+        By metric, the pairs of tables.
+    """
+
+    true: tuple[Table, ...]
+    predicted: tuple[Table, ...]
+    variant: str
+    unreadable: Mapping[int, str]
+    found: Mapping[str, Page]
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """One row per metric and pair of tables, or table without a partner."""
+        rows = []
+        for name, page in self.found.items():
+            for n, m in page.pairs:
+                sizes = (
+                    (0 if n is None else self.true[n].size),
+                    (0 if m is None else self.predicted[m].size),
+                )
+                common = 0.0 if n is None or m is None else page.found[n, m].common
+                rows.append((name, n, m, common, ratios(common, *sizes)[0]))
+        return PAIR_COLUMNS.from_rows(rows)
+
+    def __repr__(self) -> str:
+        """Return the f-scores and the numbers of tables."""
+        more = f", {len(self.unreadable)} unreadable" if self.unreadable else ""
+        return self._described(f"{len(self.true)} against {len(self.predicted)} tables{more}")
+
+    def _repr_html_(self) -> str:
+        pairs = self.pairs.to_html(index=False, border=0, float_format="{:.3f}".format)
+        return card_html(repr(self), static_html(scores_table(self, None)), pairs, limit=300)
+
+
+def scores_table(result: GriTS | PageGriTS, chosen: str | None) -> Node:
+    """Draw the scores of all metrics."""
+    names = [name.replace("_", " ") for name in result.scores.columns]
+    rows = []
+    for name, *numbers in result.scores.itertuples():
+        shown = " (shown)" if name == chosen else ""
+        cells = [h("td", f"{number:.3f}", cls="xb-num") for number in numbers]
+        rows.append(h("tr", h("th", f"{name}{shown}", scope="row"), cells))
+    heads = [h("th", name, scope="col", cls="xb-num") for name in names]
+    return h("table", h("thead", h("tr", h("th", "metric", scope="col"), heads)), h("tbody", rows))
 
 
 _Tables: TypeAlias = list[Table] | list[str] | list[pd.DataFrame] | list[Path]
@@ -627,52 +392,20 @@ def grits(
     """
     checked_variant(variant, GRITS_VARIANTS)
     asked = None if metrics is None else checked_names(metrics, GRITS_METRICS)
-    if is_list_of_tables(true) or is_list_of_tables(predicted):
-        return _page_grits(*read_lists(true, predicted), asked, variant)
-    tables = read_pair(true, predicted)
-    names = asked or list(GRITS_METRICS[: 3 if all(table.has_boxes for table in tables) else 2])
-    for name in names:
-        if name in LOCATED:
-            refuse_boxless(tables, name)
+    is_page = is_list_of_tables(true) or is_list_of_tables(predicted)
+    if is_page:
+        trues, predictions, unreadable = read_lists(true, predicted)
+    else:
+        trues, predictions = ([table] for table in read_pair(true, predicted))
+        unreadable = {}
+    located = all(table.has_boxes for table in (*trues, *predictions))
+    names = asked or list(GRITS_METRICS[: 3 if located else 2])
+    if is_page:
+        pages = {name: measured_page(name, trues, predictions, variant) for name in names}
+        return PageGriTS(tuple(trues), tuple(predictions), variant, unreadable, pages)
+    tables = trues[0], predictions[0]
     found = {name: measured(name, *tables, variant) for name in names}
-    rows, columns = (
-        ALIGNED_COLUMNS.from_rows(
-            (name, *line) for name, result in found.items() for line in result.aligned[axis]
-        )
-        for axis in (0, 1)
-    )
-    similarities = {name: result.similarity for name, result in found.items()}
-    scores = _score_frame({name: result.scores for name, result in found.items()})
-    return GriTS(scores, rows, columns, *tables, variant, similarities)
-
-
-def _score_frame(scores: Mapping[str, Sequence[float]]) -> pd.DataFrame:
-    frame = SCORE_COLUMNS.from_rows(scores.values())
-    frame.index = pd.Index(list(scores), name="metric", dtype=object)
-    return frame
-
-
-def _page_grits(
-    true: list[Table],
-    predicted: list[Table],
-    unreadable: dict[int, str],
-    asked: list[str] | None,
-    variant: str,
-) -> PageGriTS:
-    located = all(table.has_boxes for table in (*true, *predicted))
-    pages = {
-        name: measured_page(name, true, predicted, variant)
-        for name in asked or GRITS_METRICS[: 3 if located else 2]
-    }
-    rows = []
-    for name, page in pages.items():
-        for n, m in page.pairs:
-            sizes = [0 if k is None else side[k].size for k, side in ((n, true), (m, predicted))]
-            common = 0.0 if n is None or m is None else page.found[n, m].common
-            rows.append((name, n, m, common, ratios(common, sizes[0], sizes[1])[0]))
-    scores = _score_frame({name: page.total.scores for name, page in pages.items()})
-    sides = tuple(true), tuple(predicted)
-    return PageGriTS(scores, PAIR_COLUMNS.from_rows(rows), *sides, variant, unreadable)
+    return GriTS(*tables, variant, found)
 
 
 class Page(NamedTuple):
@@ -685,6 +418,11 @@ class Page(NamedTuple):
     pairs: list[tuple[int | None, int | None]]
     found: dict[tuple[int, int], Measured]
 
+    @property
+    def scores(self) -> tuple[float, float, float, float]:
+        """F-score, precision, recall and upper bound over all positions."""
+        return self.total.scores
+
 
 def measured_page(
     name: str, true: Sequence[Table], predicted: Sequence[Table], variant: str
@@ -692,11 +430,7 @@ def measured_page(
     """Pair the tables of two lists so that the sum of their similarities is the greatest."""
     from scipy.optimize import linear_sum_assignment
 
-    if name in LOCATED:
-        for n, table in enumerate(true):
-            refuse_boxless((table, EMPTY), name, f" table {n}")
-        for n, table in enumerate(predicted):
-            refuse_boxless((EMPTY, table), name, f" table {n}")
+    refuse_boxless(name, true, predicted)
     shape = len(true), len(predicted)
     found = {(n, m): measured(name, true[n], predicted[m], variant) for n, m in np.ndindex(shape)}
     common, bounds = (
@@ -754,60 +488,40 @@ def read_lists(
 Kept: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 
-def refuse_boxless(tables: tuple[Table, Table], metric: str, which: str = "") -> None:
-    """Raise `InputError` if a cell has no box."""
-    for side, table in zip(SIDES, tables, strict=True):
-        for number, cell in enumerate(table.cells):
-            if cell.box is None:
-                raise InputError(
-                    f"{side}{which}, cell {number} has no bbox, which the metric {metric!r} needs"
-                )
-
-
-#: Up to this many pairs of entries all are compared: for slow and for fast comparisons.
-_FEW, _MANY = 1 << 8, 1 << 22
-
-
-class Measured(NamedTuple):
-    """Two grids by one metric: sum of similarities, its upper bound, and the aligned lines."""
-
-    common: float
-    bound: float
-    sizes: tuple[int, int]
-    aligned: tuple[Sequence[tuple[int, int, float]], Sequence[tuple[int, int, float]]] = ((), ())
-    similarity: Numbers = np.zeros((0, 0))
-
-    @property
-    def scores(self) -> tuple[float, float, float, float]:
-        """F-score, precision, recall and upper bound."""
-        return (*ratios(self.common, *self.sizes), ratios(self.bound, *self.sizes)[0])
+def refuse_boxless(metric: str, true: Sequence[Table], predicted: Sequence[Table]) -> None:
+    """Raise `InputError` if the metric needs boxes and a cell has none."""
+    for side, tables in zip(SIDES, (true, predicted), strict=True):
+        for n, table in enumerate(tables if metric in LOCATED else ()):
+            which = f"{side} table {n}" if max(len(true), len(predicted)) > 1 else side
+            for number, cell in enumerate(table.cells):
+                if cell.box is None:
+                    raise InputError(
+                        f"{which}, cell {number} has no bbox, which the metric {metric!r} needs"
+                    )
 
 
 def measured(
     name: str, true_table: Table, predicted_table: Table, variant: str, kept: Kept | None = None
 ) -> Measured:
     """Align two tables by one metric; with `kept`, a substructure of the predicted one."""
-    boxes, texts = GRITS_VARIANTS[variant]
-    if name == "rawloc":
-        true_table = dilate(true_table)
-    entries: Entries
-    if name != "con":
-        values_of = _spans if name == "top" else _boxes
-        entries = BoxEntries(true_table, predicted_table, values_of, boxes)
-    elif texts is None:
-        entries = TextEntries(true_table, predicted_table)
+    refuse_boxless(name, [true_table], [predicted_table])
+    tables = (dilate(true_table) if name == "rawloc" else true_table), predicted_table
+    overlap, kind = GRITS_VARIANTS[variant]
+    if name == "con":
+        entries = text_entries(tables, kind)
     else:
-        entries = SlowTextEntries(true_table, predicted_table, texts)
+        entries = BoxEntries(tables, _spans if name == "top" else _boxes, overlap)
     true, predicted = entries.true, entries.predicted
     if kept is not None:
         predicted = predicted[np.ix_(*kept)]
     sizes = true.size, predicted.size
     if not all(sizes):
         return Measured(0.0, 0.0, sizes)
-    rows, columns = _aligned(entries, true, predicted), _aligned(entries, true.T, predicted.T)
+    rows = aligned_lines(entries, true, predicted)
+    columns = aligned_lines(entries, true.T, predicted.T)
     common = entries.similar(
-        true[np.ix_(rows.true, columns.true)],
-        predicted[np.ix_(rows.predicted, columns.predicted)],
+        true[rows.true[:, None], columns.true],
+        predicted[rows.predicted[:, None], columns.predicted],
     )
     aligned = []
     for axis, lines in enumerate((rows, columns)):
@@ -825,64 +539,15 @@ def _boxes(table: Table) -> list[Box | None]:
 
 def _spans(table: Table) -> list[Box]:
     """Return what the cell at each position spans, seen from there."""
-    cells = ((position, table.cells[n]) for position, n in np.ndenumerate(table.grid))
+    width = table.grid.shape[1]
+    cells = (table.cells[n] for n in table.grid.ravel().tolist())
     return [
-        _SINGLE if len(cell.rows) == len(cell.columns) == 1 else cell.span_from(*position)
-        for position, cell in cells
+        _SINGLE if len(cell.rows) == len(cell.columns) == 1 else cell.span_from(*divmod(n, width))
+        for n, cell in enumerate(cells)
     ]
 
 
 _SINGLE: Box = (0, 0, 1, 1)
-
-
-def _aligned(entries: Entries, true: Indices, predicted: Indices) -> Alignment:
-    """Align lines; equal lines are compared once."""
-    lines = _Lines(entries, true, predicted)
-    if lines.comparisons <= (_FEW if entries.bounds else _MANY):
-        return align(lines.similarities())
-    if entries.bounds:
-        upper = _Lines(entries.bounds, true, predicted).similarities()
-        pairs = corridors(upper[None], lambda some: lines.similarities(some[0])[None])[0]
-    else:
-        most = min(true.shape[1], predicted.shape[1])
-        guess = likely_alignment(true, predicted)
-        pairs = diagonal_corridor(guess, lines.shape, most, lines.similarities)
-    return align(lines.similarities(pairs))
-
-
-class _Lines:
-    """The lines of two grids, with equal lines grouped."""
-
-    def __init__(self, entries: Entries, true: Indices, predicted: Indices) -> None:
-        self._entries = entries
-        self.shape = len(true), len(predicted)
-        self._true, which = _grouped(true)
-        self._predicted, other = _grouped(predicted)
-        self._places = np.ix_(which, other)
-        self._possible = entries.may_be_similar(self._true, self._predicted)
-        #: How many pairs of entries there are in all pairs of lines.
-        self.comparisons = self._true.size * self._predicted.size
-
-    def similarities(self, pairs: _Pairs | None = None) -> Numbers:
-        """Return the similarities of the given pairs of lines at least; by default of all."""
-        possible = self._possible
-        if pairs is not None:
-            possible = np.zeros_like(possible)
-            np.logical_or.at(possible, self._places, pairs)
-            possible &= self._possible
-        found = np.zeros(possible.shape)
-        entries = self._true.shape[1] * self._predicted.shape[1]
-        for first, second in _pair_blocks(possible, max(1, _CELLS // max(1, entries))):
-            rewards = self._entries.of_lines(self._true[first], self._predicted[second])
-            found[first, second] = aligned_entries(rewards)
-        return found[self._places]
-
-
-def _grouped(lines: Indices) -> tuple[Indices, list[int]]:
-    """Return the distinct lines, and which of them each line is."""
-    numbers: dict[bytes, int] = {}
-    which = [numbers.setdefault(line.tobytes(), len(numbers)) for line in lines]
-    return np.frombuffer(b"".join(numbers), lines.dtype).reshape(-1, lines.shape[1]), which
 
 
 def ratios(common: float, true: int, predicted: int) -> tuple[float, float, float]:

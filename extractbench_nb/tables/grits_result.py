@@ -1,4 +1,4 @@
-"""`GriTS`: two compared tables, which lines and cells were matched, and HTML of them."""
+"""Two compared tables, which of their lines and cells were matched, and HTML of them."""
 
 from __future__ import annotations
 
@@ -9,100 +9,16 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pandas as pd
 
-from extractbench_nb.support.cards import card_html
-from extractbench_nb.support.nodes import Node, h, static_html
+from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.support.wording import one_line, plural
 from extractbench_nb.tables.cells import GAP, Cell, Numbers, Table, rectangles
+from extractbench_nb.tables.grid_similarity import SIDES, GriTS
 
-SIDES = ("true", "predicted")
-#: What each metric compares, in a word.
-METRICS = {
-    "top": "topology",
-    "con": "content",
-    "loc": "location",
-    "rawloc": "raw location",
-}
 #: Similarities this close to 1 count as 1.
 NEARLY = 1e-9
 
 _Place: TypeAlias = tuple[int, int]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class GriTS:
-    """The similarity of two tables; made by `grits`.
-
-    Attributes
-    ----------
-    scores : pandas.DataFrame
-        One row per metric: fscore, precision, recall and upper_bound, 0 to 1.
-    rows, columns : pandas.DataFrame
-        One row per metric and pair of aligned lines: metric, true, predicted, similarity.
-    true, predicted : Table
-        The compared tables.
-    variant : str
-        The variant of the metric.
-    similarities : dict of str to ndarray
-        By metric, of the entries at the aligned positions: (aligned rows, aligned columns).
-    """
-
-    scores: pd.DataFrame
-    rows: pd.DataFrame
-    columns: pd.DataFrame
-    true: Table
-    predicted: Table
-    variant: str
-    similarities: Mapping[str, Numbers]
-
-    def __repr__(self) -> str:
-        """Return the f-scores and the shapes of both tables."""
-        tables = (self.true, self.predicted)
-        shapes = " against ".join(" x ".join(map(str, table.grid.shape)) for table in tables)
-        scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
-        return f"GriTS({scores}; {shapes} positions, variant {self.variant!r})"
-
-    def _repr_html_(self) -> str:
-        return card_html(repr(self), static_html(scores_table(self, None)))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PageGriTS:
-    """The similarity of two lists of tables; made by `grits`.
-
-    Attributes
-    ----------
-    scores : pandas.DataFrame
-        One row per metric, over all positions: fscore, precision, recall and upper_bound, 0 to 1.
-    pairs : pandas.DataFrame
-        One row per metric and pair of tables, or table without a partner: metric, true, predicted
-        (indices), similarity, fscore.
-    true, predicted : tuple of Table
-        The tables.
-    variant : str
-        The variant of the metric.
-    unreadable : dict of int to str
-        By index of a predicted table, why it could not be read; it counts as empty.
-    """
-
-    scores: pd.DataFrame
-    pairs: pd.DataFrame
-    true: tuple[Table, ...]
-    predicted: tuple[Table, ...]
-    variant: str
-    unreadable: Mapping[int, str]
-
-    def __repr__(self) -> str:
-        """Return the f-scores and the numbers of tables."""
-        scores = ", ".join(f"{name} {row.fscore:.3f}" for name, row in self.scores.iterrows())
-        more = f", {len(self.unreadable)} unreadable" if self.unreadable else ""
-        counts = f"{len(self.true)} against {len(self.predicted)} tables{more}"
-        return f"{type(self).__name__}({scores}; {counts}, variant {self.variant!r})"
-
-    def _repr_html_(self) -> str:
-        pairs = self.pairs.to_html(index=False, border=0, float_format="{:.3f}".format)
-        return card_html(repr(self), static_html(scores_table(self, None)), pairs, limit=300)
 
 
 class Line(NamedTuple):
@@ -199,26 +115,22 @@ class Comparison:
 
 def compare(result: GriTS, metric: str) -> Comparison:
     """Merge the lines of both tables into one order."""
-    common = result.similarities[metric]
-    tables = (result.true, result.predicted)
+    found, tables = result.found[metric], (result.true, result.predicted)
     # an empty table has neither rows nor columns
     shapes = [table.grid.shape if table.size else (0, 0) for table in tables]
     rows, columns = (
-        _lines(
-            frame[frame["metric"] == metric],
-            common.min(axis=1 - axis, initial=1.0),
-            (shapes[0][axis], shapes[1][axis]),
-        )
-        for axis, frame in enumerate((result.rows, result.columns))
+        _lines(aligned, found.similarity.min(axis=1 - axis, initial=1.0), (one[axis], other[axis]))
+        for one, other in [shapes]
+        for axis, aligned in enumerate(found.aligned)
     )
-    return Comparison(metric, tables, tuple(rows), tuple(columns), common)
+    return Comparison(metric, tables, tuple(rows), tuple(columns), found.similarity)
 
 
-def _lines(pairs: pd.DataFrame, least: Numbers, sizes: tuple[int, int]) -> Iterator[Line]:
-    columns = (pairs[name].tolist() for name in ("true", "predicted", "similarity"))
+def _lines(
+    pairs: Sequence[tuple[int, int, float]], least: Numbers, sizes: tuple[int, int]
+) -> Iterator[Line]:
     aligned = [
-        Line(true, predicted, similarity, low >= 1 - NEARLY)
-        for true, predicted, similarity, low in zip(*columns, least.tolist(), strict=True)
+        Line(*pair, low >= 1 - NEARLY) for pair, low in zip(pairs, least.tolist(), strict=True)
     ]
     true = predicted = 0
     for line in (*aligned, Line(*sizes)):  # the last one stands behind both tables
@@ -274,20 +186,7 @@ LEGEND = (
 
 def default_metric(result: GriTS) -> str | None:
     """Return the metric to show at first; None if none was computed."""
-    names = [str(name) for name in result.scores.index]
-    return "con" if "con" in names else next(iter(names), None)
-
-
-def scores_table(result: GriTS | PageGriTS, chosen: str | None) -> Node:
-    """Draw the scores of all metrics."""
-    names = [name.replace("_", " ") for name in result.scores.columns]
-    rows = []
-    for name, *numbers in result.scores.itertuples():
-        shown = " (shown)" if name == chosen else ""
-        cells = [h("td", f"{number:.3f}", cls="xb-num") for number in numbers]
-        rows.append(h("tr", h("th", f"{name}{shown}", scope="row"), cells))
-    heads = [h("th", name, scope="col", cls="xb-num") for name in names]
-    return h("table", h("thead", h("tr", h("th", "metric", scope="col"), heads)), h("tbody", rows))
+    return "con" if "con" in result.found else next(iter(result.found), None)
 
 
 def tables(

@@ -13,7 +13,8 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.errors import InputError, nearest, no_column
 from extractbench_nb.tables.cells import Box, Cell, Numbers, is_whole
-from extractbench_nb.tables.grid_similarity import boundaries, iou
+from extractbench_nb.tables.grid_alignment import iou
+from extractbench_nb.tables.grid_similarity import boundaries
 from extractbench_nb.tables.reading import read_table
 
 #: The classes of table structure recognition and functional analysis; a class is also the number

@@ -57,21 +57,20 @@ def check_tables(
     tables : iterable of tables
         Each in any form that `read_table` reads.
     sources : iterable of tables or None, optional
-        For each table, a table with the same cells and the texts of another source, or None. By
-        default no table has a source.
+        For each table, None or a table with the same cells and the texts of another source.
     max_objects : int, optional
-        Maximum number of objects of a table: the table, its rows and columns, the column header if
-        there is one, projected row headers, and other cells that span.
+        Maximum number of objects of a table: the table, its rows and columns, the column header,
+        projected row headers, and other cells that span.
     limit : float, optional
-        Maximum mean distance between the texts of a table and of its source, 0 to 1.
+        Maximum mean distance between the texts of a table and of its source, 0 to 1: the
+        Levenshtein distance over the longer length, averaged over all cells.
 
     Returns
     -------
     pandas.DataFrame
-        One row per table: table, rows_overlap, columns_overlap, objects, content_distance, kept,
-        reason. Rows overlap if the y-ranges of cells that span one row only do; columns likewise. A
-        table that cannot be read, or whose source cannot be read or has other cells, is not kept,
-        and the reason says why.
+        One row per table, see `TABLE_CHECK_COLUMNS`. Rows overlap if the y-ranges of cells that
+        span one row only do; columns likewise. A table that cannot be read, or whose source cannot
+        be read or has other cells, is not kept.
 
     Raises
     ------
@@ -82,8 +81,7 @@ def check_tables(
     Notes
     -----
     Section 4, "Quality control", of Smock, Pesala and Abraham, "PubTables-1M" (2021), whose limits
-    are the defaults. The distance is the Levenshtein distance over the longer length, averaged over
-    all cells.
+    are the defaults.
 
     Examples
     --------
@@ -227,15 +225,13 @@ def keep_curves(
     rates : sequence of float, optional
         Values of x, 0 to 1.
     seed : int, optional
-        One number is drawn for each row and column; a line is kept if it is below x, so that the
-        parts for a greater x contain those for a smaller one.
+        Of one number per line, which is kept if its number is below x: parts are nested.
 
     Returns
     -------
     pandas.DataFrame
         One row per mode, x and metric: mean score, precision and recall over tables. The metric
-        ``ideal`` has the scores for the share of positions that was actually kept. If nothing is
-        kept, the recall is 0 and the precision 1.
+        ``ideal`` has the scores for the share of positions that was actually kept.
 
     Raises
     ------

@@ -143,10 +143,8 @@ def is_row(item: Any) -> bool:
 
 def _items_of_object(value: Mapping[Any, Any], name: str) -> list[Any]:
     """Return the objects or rows within an object, or in an object within it."""
-    found = [_rows_of(value)]
-    if not any(found):
-        found = [_rows_of(member) for member in value.values() if isinstance(member, Mapping)]
-    arrays = [array for member in found for array in member]
+    inner = [member for member in value.values() if isinstance(member, Mapping)]
+    arrays = _arrays_of(value) or [array for member in inner for array in _arrays_of(member)]
     if len(arrays) > 1:
         raise InputError(
             f"{name} is an object with {len(arrays)} arrays; expected one, or one of them called "
@@ -164,22 +162,22 @@ def _items_of_object(value: Mapping[Any, Any], name: str) -> list[Any]:
     )
 
 
-def _rows_of(members: Mapping[Any, Any]) -> list[list[Any]]:
+def _arrays_of(members: Mapping[Any, Any]) -> list[list[Any]]:
     """Return the arrays of objects or rows; only the first with a known key, if there is one."""
     header = next((list(members[key]) for key in _HEADERS if is_row(members.get(key))), None)
     arrays = {
         key: list(items)
         for key, items in members.items()
-        if is_row(items)
-        and all(isinstance(item, Mapping) or is_row(item) for item in items)
-        and (len(items) or key in _ROWS)
+        if is_row(items) and all(isinstance(item, Mapping) or is_row(item) for item in items)
     }
-    key = next((key for key in _ROWS if arrays.get(key)), None)
-    chosen = [arrays[key]] if key else [items for items in arrays.values() if items]
-    chosen = chosen or [*arrays.values()][:1]
+    filled = {key: items for key, items in arrays.items() if items}
+    named = [key for key in _ROWS if key in filled] or [*filled]
+    chosen = named[:1] if {*named} & {*_ROWS} else named or [k for k in _ROWS if k in arrays][:1]
     return [
-        [header, *items] if header and (not items or is_row(items[0])) else items
-        for items in chosen
+        [header, *arrays[key]]
+        if header and (not arrays[key] or is_row(arrays[key][0]))
+        else arrays[key]
+        for key in chosen
     ]
 
 

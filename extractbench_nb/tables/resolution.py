@@ -75,15 +75,9 @@ _SPANNING = ("table spanning cell", "table projected row header")
 class ResolvedTable:
     """A table made of detected objects; made by `from_objects`.
 
-    Attributes
-    ----------
-    table : Table
-        The table, whose cells have texts and boxes.
-    confidence : float
-        Fit of the words into cells, 0 to 1: the mean of the smallest and the average share of a
-        word that one cell holds; 0 without words.
-    threshold, given
-        The least score, and the arguments objects and words of `from_objects`.
+    The cells of ``table`` have texts and boxes. ``confidence`` is the fit of the words into cells,
+    0 to 1: the mean of the smallest and the average share of a word that one cell holds; 0 without
+    words. ``threshold`` is the least score, ``given`` the arguments of `from_objects`.
     """
 
     table: Table

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 from io import StringIO
-from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -337,11 +336,12 @@ def _span(cell: _Open, key: str, column: int, notes: list[str]) -> int:
 _DELIMITERS = ",;\t"
 #: Means "no delimiter": a character that does not occur in text.
 _NONE = "\x1f"
-#: Number of records in which the delimiter is searched.
+#: Number of lines in which the delimiter is searched.
 _LOOKED_AT = 200
 
 _DIGIT_GROUPS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _QUOTED = re.compile('"[^"]*"')
+_DIVIDED = re.compile(r"\t|[,;](?! )")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMERAL = re.compile(r"[-+(]?\W?\s?\d[\d.,\s]*\W?\)?")
 _BULLET = re.compile(r"\s*(?:[-*\u2022]|\d+[.)])\s")
@@ -363,28 +363,23 @@ class Seen(NamedTuple):
 
 
 def seen_csv(text: str) -> Seen | None:
-    """Find CSV in a text, possibly between lines of prose: records of the same width."""
-    text = text.strip("\r\n")
-    lines = _LINE_END.split(text)
-    if len(lines) > 1:
-        found = [seen for one in _DELIMITERS if (seen := _seen_by(lines, text, one)) is not None]
-        return max(found, key=lambda seen: _agreement(seen.text, str(seen.delimiter)), default=None)
-    is_divided = re.search(r"\t|[,;](?! )", _DIGIT_GROUPS.sub("", text))
-    if not is_divided or _is_sentence(text):
+    """Find CSV in a text, possibly between lines of prose: lines with as many fields."""
+    lines = _LINE_END.split(text.strip("\r\n"))
+    if len(lines) == 1 and not _DIVIDED.search(_DIGIT_GROUPS.sub("", text)):
         return None
-    delimiter = _delimiter(text)
-    return None if delimiter == _NONE else Seen("csv", text, (), delimiter)
+    found = [seen for one in _DELIMITERS if (seen := _seen_by(lines, one)) is not None]
+    return max(found, key=lambda seen: _agreement(seen.text, str(seen.delimiter)), default=None)
 
 
-def _seen_by(lines: list[str], text: str, delimiter: str) -> Seen | None:
+def _seen_by(lines: list[str], delimiter: str) -> Seen | None:
     apart = [_is_apart(line, delimiter) for line in lines]
     first, stop = leading(apart), len(lines) - leading(apart[::-1])
     if first >= stop:
         first, stop = 0, len(lines)
-    elif stop - first < len(lines):
-        text = "\n".join(lines[first:stop])
-    share, _, count = _consistency(text, delimiter)
-    if count < 2 or share <= 0.5 or _is_prose(lines[first:stop], delimiter):  # noqa: PLR2004
+    text = "\n".join(lines[first:stop])
+    share, *_, count = _agreement(text, delimiter)
+    is_divided = share > 0.5 and count >= min(2, len(lines))  # noqa: PLR2004
+    if not is_divided or _is_prose(text, delimiter):
         return None
     parts = (("before", lines[:first]), ("after", lines[stop:]))
     notes = [note for where, part in parts for note in left_out(where, "records", " ".join(part))]
@@ -397,82 +392,64 @@ def _is_apart(line: str, delimiter: str) -> bool:
         return False
     if delimiter not in line:
         return not line.strip().isalpha()
-    return _is_sentence(line) and f"{delimiter} " in line
+    is_sentence = len(_WORD.findall(line)) >= _FEW_WORDS and _END_OF_SENTENCE.search(line)
+    return bool(is_sentence) and f"{delimiter} " in line
 
 
-def _is_sentence(line: str) -> bool:
-    """Whether a line has some words, and ends as sentences do."""
-    return len(_WORD.findall(line)) >= _FEW_WORDS and bool(_END_OF_SENTENCE.search(line))
-
-
-def _is_prose(lines: list[str], delimiter: str) -> bool:
+def _is_prose(text: str, delimiter: str) -> bool:
     """Whether lines are sentences or a list, and their delimiters punctuation."""
     if delimiter == "\t":
         return False
-    sample = _QUOTED.sub("", "\n".join(lines[:_LOOKED_AT])).split("\n")
-    filled = [_DIGIT_GROUPS.sub("", line) for line in sample if line.strip()]
-    marks = [mark for line in filled for mark in re.findall(f"{delimiter}.?", line)]
-    if not marks or sum(map(bool, map(_BULLET.match, filled))) * 2 > len(filled):
+    lines = [_DIGIT_GROUPS.sub("", line) for line in _bare_lines(text)]
+    marks = [mark for line in lines for mark in re.findall(f"{delimiter}.?", line)]
+    if not marks or sum(map(bool, map(_BULLET.match, lines))) * 2 > len(lines):
         return True
     if sum(mark.strip() == delimiter for mark in marks) * 2 <= len(marks):
         return False
-    fields = [part.strip() for line in filled[1:] for part in line.split(delimiter)]
+    fields = [part.strip() for line in lines[1:] for part in line.split(delimiter)]
     if sum(map(bool, map(_NUMERAL.fullmatch, fields))) > _NUMERIC * len(fields):
         return False
-    ends = sum(map(bool, map(_END_OF_SENTENCE.search, filled)))
-    if ends == len(filled):
-        return sum(len(line.split()) for line in filled) >= _FEW_WORDS * len(filled)
-    words = sum(len(_WORD.findall(line)) for line in filled) / len(filled)
-    return words >= (_FEW_WORDS if ends else _WORDY)
+    words = sum(len(_WORD.findall(line)) for line in lines) / len(lines)
+    return words >= (_FEW_WORDS if any(map(_END_OF_SENTENCE.search, lines)) else _WORDY)
+
+
+def _bare_lines(text: str) -> list[str]:
+    """Return the first lines that are not empty, without what is in quotes."""
+    lines = _LINE_END.split(_QUOTED.sub("", text))
+    return [line for line in lines if line.strip()][:_LOOKED_AT]
+
+
+def _agreement(text: str, delimiter: str) -> tuple[float, bool, int, int]:
+    """Rank a delimiter by the share of lines with as many fields; of equal ones a comma is last.
+
+    Then by the number of fields, and of such lines.
+    """
+    lines = _bare_lines(text)
+    widths = Counter(line.count(delimiter) + 1 for line in lines)
+    count, width = max(((count, width) for width, count in widths.items()), default=(0, 0))
+    return (count / len(lines) if width > 1 else 0.0), delimiter != ",", width, count
 
 
 def table_of_csv(text: str, name: str, delimiter: str | None = None) -> Table:
     """Read CSV text; its first line is the header. A quote that never closes is a character."""
-    chosen, notes = delimiter or _delimiter(text), list[str]()
+    ranks = {_agreement(text, one): one for one in _DELIMITERS}
+    chosen, notes = delimiter or (ranks[max(ranks)] if max(ranks)[0] else _NONE), list[str]()
     if chosen == _NONE:
         notes.append("no delimiter found: each line is one field")
-    if text.count('"') % 2:
+    is_odd = text.count('"') % 2 == 1
+    if is_odd:
         notes.append("quote that never closes, read as a character")
+    rows: list[list[str]] = []
     try:
-        rows = list(_records(text, chosen))
+        for part in _LINE_END.split(text) if is_odd else [text]:
+            # else a quote after a space is a character
+            options: dict[str, Any] = {"delimiter": chosen, "skipinitialspace": True}
+            if part.count('"') % 2:
+                options["quoting"] = csv.QUOTE_NONE
+            rows += filter(None, csv.reader(StringIO(part, newline=""), **options))
     except csv.Error as error:
         raise InputError(f"{name} cannot be read as CSV: {error}") from None
     return table_of_rows(rows, name, notes)
-
-
-def _records(text: str, delimiter: str) -> Iterator[list[str]]:
-    """Yield the records that are not empty; with an odd number of quotes, line by line."""
-    parts = [text] if text.count('"') % 2 == 0 else _LINE_END.split(text)
-    for part in parts:
-        # else a quote after a space is a character
-        options: dict[str, Any] = {"delimiter": delimiter, "skipinitialspace": True}
-        if part.count('"') % 2:
-            options["quoting"] = csv.QUOTE_NONE
-        yield from filter(None, csv.reader(StringIO(part, newline=""), **options))
-
-
-def _delimiter(text: str) -> str:
-    """Find the delimiter that divides most lines into the same number of fields."""
-    best = max(_DELIMITERS, key=lambda one: _agreement(text, one))
-    return best if _consistency(text, best)[0] else _NONE
-
-
-def _agreement(text: str, delimiter: str) -> tuple[float, bool, int, int]:
-    """Rank a delimiter: with equal shares, commas rank below delimiters outside of quotes."""
-    share, usual, count = _consistency(text, delimiter)
-    bare = _QUOTED.sub('""', text)
-    is_other = delimiter != "," and _consistency(bare, delimiter)[0] >= share > 0
-    return share, is_other, usual, count
-
-
-def _consistency(text: str, delimiter: str) -> tuple[float, int, int]:
-    """Return the share of records with the usual number of fields, that number, and how many."""
-    try:
-        widths = Counter(map(len, islice(_records(text, delimiter), _LOOKED_AT)))
-    except csv.Error:
-        return 0.0, 0, 0
-    count, usual = max(((count, width) for width, count in widths.items()), default=(0, 0))
-    return (count / widths.total(), usual, count) if usual > 1 else (0.0, 0, 0)
 
 
 _BAR = re.compile(r"(?<!\\)\|")

@@ -14,18 +14,16 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.tables.cells import Cell, Indices, Numbers, Table, header_rows
+from extractbench_nb.tables.grid_alignment import aligned_entries, alignment_scores
 from extractbench_nb.tables.grid_similarity import (
     GRITS_VARIANTS,
     Kept,
     Measured,
-    aligned_entries,
-    alignment_scores,
     checked_names,
     checked_variant,
     measured,
     ratios,
     read_pair,
-    refuse_boxless,
 )
 
 #: ``"thead"`` or ``"tbody"``, and for each of its rows the cells that begin there.
@@ -312,13 +310,7 @@ def header_score(
     return ratios(float(right.sum()), int(first.sum()), int(second.sum()))
 
 
-#: Number of nodes that are not counted, by variant: the published code omits the root.
-TEDS_VARIANTS = {"paper": 0, "released": 1}
-
-
-def teds(
-    true: Table, predicted: Table, *, structure_only: bool = False, variant: str = "paper"
-) -> float:
+def teds(true: Table, predicted: Table, *, structure_only: bool = False) -> float:
     """Return the tree-edit-distance-based similarity of two tables.
 
     Notes
@@ -329,12 +321,11 @@ def teds(
     renaming one to another tag, or a cell to one with other row or column spans; of two more cells
     it costs the Levenshtein distance of the texts over the longer length. The distance is exact.
     """
-    uncounted = TEDS_VARIANTS[checked_variant(variant, TEDS_VARIANTS)]
     if not true.cells or not predicted.cells:
         return float(len(true.cells) == len(predicted.cells))
     pair = _TreePair(table_sections(true), table_sections(predicted), texts=not structure_only)
     size = max(map(count_nodes, (true, predicted)))
-    return max(0.0, 1 - pair.distance() / (size - uncounted))
+    return max(0.0, 1 - pair.distance() / size)
 
 
 def count_nodes(table: Table) -> int:
@@ -432,8 +423,6 @@ def compare_rows(
     rows: list[_Row] = []
     found = cache(lambda metric: measured(metric, true, predicted, variant, kept))
     for name in names:
-        if name in LOCATED_METRICS:
-            refuse_boxless((true, predicted), name)
         row: _Row
         if name.startswith("grits_"):
             row = (*found(name.removeprefix("grits_")).scores[:3], "")

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import extractbench_nb as xb
 from extractbench_nb.benchmark.baseline import TALLY_COLUMNS, BaselineTables
-from extractbench_nb.benchmark.paper_cells import MODELS
 from extractbench_nb.benchmark.paper_tables import COMPARE_COLUMNS, RUN_STATUSES
-from extractbench_nb.benchmark.published import rows_of
+from extractbench_nb.benchmark.published import MODELS, rows_of
 from extractbench_nb.errors import InputError
 from extractbench_nb.stats.failures import rate_interval, valid_interval
 from extractbench_nb.stats.intervals import Drawing
@@ -193,7 +192,7 @@ def test_trouble_of_the_day_is_told(reason: str) -> None:
 
 def test_table_5_as_it_is_printed() -> None:
     tables = made("prompt")
-    frame = tables.style(5).data
+    frame = tables.style(5).frame
     row = tables.of_schema("overall").loc["GPT-5.2"]
     assert frame.columns[0] == "Valid JSON"
     assert "rowing (3docs: 12keys)" in frame.columns

@@ -3,7 +3,7 @@ from math import exp
 import pytest
 
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
-from extractbench_nb.tables.table_metrics import bleu, structure_tokens, table_sections
+from extractbench_nb.tables.table_metrics import bleu
 
 
 def grid(rows: int, columns: int, head: int = 0) -> Table:
@@ -13,43 +13,6 @@ def grid(rows: int, columns: int, head: int = 0) -> Table:
 
 
 EMPTY = table_of_cells([])
-MERGED = table_of_cells(
-    [
-        Cell((0, 1), (0,), "Year", is_header=True),
-        Cell((0,), (1, 2), "Sales", is_header=True),
-        Cell((1,), (1,), "", is_header=True),
-        Cell((1,), (2,), " ", is_header=True),
-        Cell((2,), (0, 1, 2), "none"),
-    ]
-)
-
-
-@pytest.mark.parametrize(
-    "table, tokens",
-    [
-        (EMPTY, "<tabular> </tabular>"),
-        (grid(1, 1), "<tabular> <tbody> <tr> <tdy> </tr> </tbody> </tabular>"),
-        (
-            MERGED,
-            (
-                "<tabular> <thead> <tr> <tdy> <tdy> </tr> <tr> <tdn> <tdn> </tr> </thead> "
-                "<tbody> <tr> <tdy> </tr> </tbody> </tabular>"
-            ),
-        ),
-        (
-            table_of_cells([Cell((0, 1), (0, 1), "x")]),
-            "<tabular> <tbody> <tr> <tdy> </tr> <tr> </tr> </tbody> </tabular>",
-        ),
-    ],
-)
-def test_tokens(table: Table, tokens: str) -> None:
-    assert " ".join(structure_tokens(table)) == tokens
-
-
-def test_a_head_ends_where_a_row_is_not_all_header() -> None:
-    cells = [Cell((r,), (c,), is_header=(r, c) != (1, 1)) for r in range(3) for c in range(2)]
-    sections = table_sections(table_of_cells(cells))
-    assert [(tag, len(rows)) for tag, rows in sections] == [("thead", 1), ("tbody", 2)]
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.tables.cells import table_of_cells
-from extractbench_nb.tables.grid_similarity import (
+from extractbench_nb.tables.grid_alignment import (
     corridors,
     diagonal_corridor,
-    grits,
     likely_alignment,
 )
-from extractbench_nb.tables.grits_result import GriTS
+from extractbench_nb.tables.grid_similarity import GriTS, grits
 from tests.tables.test_grits import TABLES, Cells
 
-# the package has a function of the same name
-API: Any = import_module("extractbench_nb.tables.grid_similarity")
+API: Any = import_module("extractbench_nb.tables.grid_alignment")
 
 
 def both(true: Any, predicted: Any, **options: Any) -> tuple[GriTS, GriTS]:
@@ -77,21 +75,3 @@ def test_much_is_left_out_where_tables_are_alike() -> None:
     ):
         assert left.sum() == 30
         assert left.diagonal().all()
-
-
-@pytest.mark.parametrize("lines, others", [(6, 6), (6, 9), (9, 4), (1, 5), (1, 1)])
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.8, 1.0])
-def test_one_bound_for_all_is_a_bound_for_each(lines: int, others: int, share: float) -> None:
-    guess = likely_alignment(np.arange(lines)[:, None], np.arange(others)[:, None])
-    worth = np.full((lines, others), 3.0 * share)
-    one = diagonal_corridor(guess, (lines, others), 3.0, lambda _: worth)
-    (each,) = corridors(np.full((1, lines, others), 3.0), lambda _: worth[None])
-    assert (one == each).all()
-
-
-def test_a_poor_guess_leaves_more() -> None:
-    lines = np.arange(40).reshape(10, 4)
-    upper = np.full((1, 10, 10), 4.0)
-    assert corridors(upper, lambda _: np.zeros_like(upper)).all()
-    good = likely_alignment(lines, np.delete(lines, 3, axis=0))
-    assert good.true.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9]

@@ -174,7 +174,7 @@ ONE = {"row_nums": [0], "column_nums": [0], "text": "a"}
         ([ONE | {"row_nums": [2]}], "no cell covers row 0, column 0 .2 positions in all"),
         ([ONE | {"row_nums": [99_999], "column_nums": [99_999]}], "cover 1 positions at most"),
         ([ONE | {"is_column_header": "false"}], "is_column_header is 'false'; expected a bool"),
-        ([Cell((-1,), (0,), "a")], "cell 0: rows is .-1,.; expected whole numbers from 0"),
+        ([Cell((-1,), (0,), "a")], "cell 0: row_nums is .-1,.; expected whole numbers from 0"),
         ([Cell((0,), (0,), "a", (1, 2))], "cell 0: bbox is .1, 2.; expected four numbers"),
     ],
 )

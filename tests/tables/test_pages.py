@@ -103,7 +103,7 @@ def test_a_page_says_what_it_could_not_read() -> None:
     assert "<table" in found._repr_html_()
     with pytest.raises(xb.InputError, match=r"true table 1 is the text 'Sorry\.'"):
         xb.tables.grits([NAMES, "Sorry."], [NAMES])
-    with pytest.raises(xb.InputError, match="true table 0, cell 0 has no bbox"):
+    with pytest.raises(xb.InputError, match="true, cell 0 has no bbox"):
         xb.tables.grits([NAMES], [NAMES], "loc")
 
 

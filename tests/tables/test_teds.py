@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from extractbench_nb.errors import InputError
 from extractbench_nb.tables.cells import Cell, Table, table_of_cells
 from extractbench_nb.tables.table_metrics import count_nodes, table_sections, teds
 
@@ -109,8 +108,6 @@ def test_equal_to_other_ways(distance: Any, one: Table, other: Table) -> None:
     assert [count_nodes(one), count_nodes(other)] == nodes
     expected = distance(one, other)
     assert teds(one, other) == pytest.approx(max(0, 1 - expected / max(nodes)), abs=1e-12)
-    released = teds(one, other, variant="released")
-    assert released == pytest.approx(max(0, 1 - expected / (max(nodes) - 1)), abs=1e-12)
 
 
 def changed(table: Table, seed: int) -> Table:
@@ -192,12 +189,3 @@ EMPTY = table_of_cells([])
 def test_scores(true: Table, predicted: Table, structure_only: bool, score: float) -> None:
     for pair in ((true, predicted), (predicted, true)):
         assert teds(*pair, structure_only=structure_only) == pytest.approx(score)
-
-
-def test_the_released_code_does_not_count_the_root() -> None:
-    true, predicted = table(["a", "b"]), table(["a"])
-    assert teds(true, predicted, variant="released") == pytest.approx(1 - 1 / 4)
-    with pytest.raises(InputError, match="variant is 'release'; did you mean 'released'"):
-        teds(true, predicted, variant="release")
-    with pytest.raises(InputError, match=r"variant is \['paper'\]; did you mean 'paper'"):
-        teds(true, predicted, variant=["paper"])  # type: ignore[arg-type]

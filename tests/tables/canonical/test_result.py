@@ -7,7 +7,6 @@ import pytest
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.canonical import CHANGE_COLUMNS, canonicalize
 from extractbench_nb.tables.cells import Box, Cell, Table, table_of_cells
-from extractbench_nb.tables.paper import check_tables, is_complex
 from tests.tables.canonical.drawings import drawing_of, table_of
 
 WIDE = """
@@ -119,19 +118,3 @@ def test_cells_that_are_covered_in_part_or_no_rectangle_stay() -> None:
     texts[1] = ["", "B", "B"]
     assert found.table.texts == texts
     assert {cells[0], cells[-2]} <= set(found.table.cells)
-
-
-@pytest.mark.parametrize(
-    "drawing, is_spanning, objects",
-    [
-        ("  A", False, 1 + 1 + 1),
-        ("# A", False, 1 + 1 + 1 + 1),
-        ("# A | B\n  x | y", False, 1 + 2 + 2 + 1),
-        ("# A | <\n  x | y", True, 1 + 2 + 2 + 1 + 1),
-        ("# A | B\n= S | <\n  x | y", True, 1 + 3 + 2 + 1 + 1),
-        ("# A | <\n= S | <\n  x | y\n  ^ | z", True, 1 + 4 + 2 + 1 + 1 + 1 + 1),
-    ],
-)
-def test_how_complex(drawing: str, is_spanning: bool, objects: int) -> None:
-    assert is_complex(table_of(drawing)) == is_spanning
-    assert check_tables([table_of(drawing)])["objects"].item() == objects

@@ -1,8 +1,6 @@
 """What is seen in a text: the table, whatever is around it, and no table where there is none."""
 
 import json
-from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError
 from extractbench_nb.tables.reading import read_table
-from tests.waiting import calls_of
 
 TABLE = [["a", "b"], ["1", "2"]]
 
@@ -260,31 +257,3 @@ def test_long_texts_are_refused_soon(text: str) -> None:
     """A quadratic search would need minutes."""
     with pytest.raises(InputError):
         read_table(text)
-
-
-GROWING: dict[str, str] = {
-    "csv": "a,b;c\n",
-    "csv in quotes": '"x"y,1\n',
-    "pipe tables": "a|b\n-|-\n\n",
-    "rows between bars": "|a|b|\n\n",
-    "rows between bars and words": "|a|b|\nsome words\n",
-    "rows after a table": "| a |\n|---|\n| b |\nx\n| c |\n",
-    "fences": "```csv\na,b\n1,2\n```\n",
-    "cells that do not end": "<table><tr><td>x",
-    "rows": "<tr><td rowspan=3>x<td>y",
-    "JSON Lines": '{"a": 1}\n',
-    "JSON Lines of Python": "{'a': 1}\n",
-    "escaped JSON": '{\\\\\\"a\\\\\\": [\\"b\\"]}, ',
-}
-
-
-@pytest.mark.parametrize("part", GROWING.values(), ids=GROWING)
-@pytest.mark.parametrize("before", ["", "["])
-def test_the_work_of_reading_grows_with_the_length(before: str, part: str) -> None:
-    def read(count: int) -> None:
-        with suppress(InputError):
-            read_table(before + part * count, tidy=True)
-
-    read(1)  # what is imported when it is first needed
-    few, many = (calls_of(partial(read, count))[1] for count in (250, 1_000))
-    assert many < 6 * few

@@ -68,11 +68,6 @@ def test_errors_name_the_file(name: str, tmp_path: Path) -> None:
         read_table(tmp_path / name)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"table file .*a\.csv' cannot be read: No such file"):
-        read_table(tmp_path / "a.csv")
-
-
 REFUSED: dict[str, tuple[Any, str | None, str]] = {
     "prose": (
         "not html at all",

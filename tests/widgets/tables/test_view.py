@@ -10,8 +10,7 @@ import traitlets
 
 import extractbench_nb as xb
 from extractbench_nb.errors import InputError
-from extractbench_nb.tables.grid_similarity import grits
-from extractbench_nb.tables.grits_result import GriTS
+from extractbench_nb.tables.grid_similarity import GriTS, grits
 from extractbench_nb.views.tables_view import TableView
 from tests.widgets.hostile import HOSTILE, Twin
 from tests.widgets.tables.tables import PREDICTED, TRUE, plain
