@@ -130,19 +130,19 @@ def legend(grid: model.Heatmap, chosen: model.Selection, compared: str) -> Node:
     """Say what colours and signs mean; only signs that are there."""
 
     def key(kind: str, sign: str, meaning: str) -> Node:
-        return h("span", h("span", sign, cls=f"xb-swatch {kind}"), f" {meaning}; ", cls="xb-key")
+        return h("span", h("span", sign, cls=f"xb-swatch {kind}"), f" {meaning}", cls="xb-key")
 
     if chosen.pair is not None and compared not in (chosen.rows, chosen.columns):
         scale = [key("xb-loss2", "−", "B is worse"), key("xb-gain2", "+", "B is better")]
     else:
         steps = h("span", [h("i", cls=f"xb-s{at}") for at in range(11)], cls="xb-scale", live=True)
         words = model.MEASURES[chosen.measure]
-        scale = [h("span", f"{words} 0 ", steps, " to 1; ", cls="xb-key")]
+        scale = [h("span", f"{words} 0 ", steps, " to 1", cls="xb-key")]
     if any(cell.invalid == cell.rows for cell in grid.cells.values()):
         scale.append(key("xb-invalid xb-s0", INVALID, "not JSON"))
     if len(grid.cells) < len(grid.rows) * len(grid.columns):
         scale.append(key("xb-absent", "·", f"no row of this {chosen.rows} and {chosen.columns}"))
-    return h("p", scale, cls="xb-legend")
+    return h("p", [part for drawn in scale for part in ("; ", drawn)][1:], cls="xb-legend")
 
 
 _TRAITS = model.Selection._fields
@@ -173,7 +173,7 @@ class FailureExplorer(View):
     inside_arrays, valid_only : bool
         Whether rows that do not enter the scores are there too; whether outputs that are not JSON
         are left out.
-    outcome, metric, reason, mismatch, text : str
+    outcome, metric, reason, mismatch, citation, text : str
         What listed values must have: `text` in path, gold or predicted value. Empty for all.
     failures_only : bool
         Whether values that pass are left out.
@@ -198,6 +198,7 @@ class FailureExplorer(View):
     metric = traitlets.Unicode("")
     reason = traitlets.Unicode("")
     mismatch = traitlets.Unicode("")
+    citation = traitlets.Unicode("")
     text = traitlets.Unicode("")
     failures_only = traitlets.Bool(False)
     row_page = traitlets.Int(0)
@@ -212,10 +213,11 @@ class FailureExplorer(View):
         columns: str | None = None,
         measure: str = "score",
         dataset: Dataset | TableDataset | None = None,
+        citations: pd.DataFrame | None = None,
         name: str | None = None,
     ) -> None:
         self._changes = 1  # the page is drawn once all of it is set
-        self._rows = model.Rows(source)
+        self._rows, self._citations = model.Rows(source, citations, dataset), citations
         columns = columns or _best_columns(self._rows, rows)
         if rows == columns:
             raise InputError(f"rows and columns are both {rows!r}; choose two of {model.AXES}")
@@ -435,7 +437,12 @@ class FailureExplorer(View):
             is_gold = kind == "gold" or row["predicted_state"] != "present"
             there = path if is_gold or is_missing(row["predicted_path"]) else row["predicted_path"]
             side = "gold" if is_gold else "predicted"
-            page = EvidenceView(self._dataset, document, ev, side=side, path=there)
+            cited = self._citations
+            for name, wanted in labels.items():
+                if cited is not None and name in cited:
+                    cited = cited[cited[name].astype(str) == wanted]
+            options: dict[str, Any] = {"side": side, "path": there, "citations": cited}
+            page = EvidenceView(self._dataset, document, ev, **options)
             return page, f"{where} {path} on its page"
         from extractbench_nb.views.evaluation_view import EvaluationView
 
@@ -563,33 +570,38 @@ class FailureExplorer(View):
         parts += ["failures only" if self.failures_only else "", self.text.strip()]
         only = ", ".join(one_line(text, _LONGEST_NAME) for text in parts if text)
         clear = ui.button("Clear", "clear", aria_label="Clear selection and filters of values")
+        saved = len(body) if self.selected_cell or only else 1  # of all cells, the worst path
+        rest = h("div", body[saved:], live=True) if body[saved:] else None
         return h(
             "div",
             h("p", h("b", title), role="status", cls="xb-values-title"),
             h("p", f"Only: {only}.", static=True) if only else None,
             h("p", self._said, cls="xb-bad", role="alert") if self._said else None,
-            [self._chips(trait) for trait in ("reason", "mismatch")],
+            [self._chips(trait) for trait in ("reason", "mismatch", "citation")],
             ui.toolbar(
                 ui.check("failures only", "set:failures_only", self.failures_only),
                 clear if self.selected_cell or only else None,
                 ui.copy("Copy pandas", query.code) if len(query.code) <= _LONGEST_COPY else None,
                 ui.pager(page, "set:value_page", "paths"),
             ),
-            h("div", body, cls="xb-list", keys="list", scroll=True) if body else None,
-            ui.more(page.total - page.last, "paths", static=True),
+            h("div", body[:saved], rest, cls="xb-list", keys="list", scroll=True) if body else None,
+            ui.more(page.total - page.first - len(body[:saved]), "paths", static=True),
         )
 
     def _chips(self, trait: str) -> Node | None:
-        """Count the failures of the chosen cell by what is wrong; a click lists one kind."""
-        places, codes = self._query.chosen, self._rows.names[trait].codes
-        counts = Counter(codes[places[~self._rows.right[places]]].tolist())
+        """Count the chosen cell's failures, or all its citations, by kind; a click lists one."""
+        places, codes, said = self._query.chosen, self._rows.names[trait].codes, "Citations"
+        if trait != "citation":
+            places, said = places[~self._rows.right[places]], f"Failures by {trait}"
+        counts = Counter(codes[places].tolist())
         names, chosen = self._names_of(trait), getattr(self, trait)
         chips = []
         for code, number in counts.most_common(_MOST_CHIPS):
             words = one_line(names[code].replace("_", " "), _LONGEST_NAME)
+            words = f"cited: {words}" if trait == "citation" else words
             if names[code] != model.NOT_GIVEN:
                 chips.append(((trait, None if names[code] == chosen else code), words, number))
-        return ui.chips(f"Failures by {trait}", "pick", chips, (trait, None))
+        return ui.chips(said, "pick", chips, (trait, None))
 
     def _value(self, key: int, records: Mapping[int, Any]) -> Node:
         """Draw one path: gold, and each answer with the runs that gave it, failing ones first."""
@@ -647,6 +659,8 @@ class FailureExplorer(View):
                 told = (record["reason"], record["mismatch"])
                 words += [text.replace("_", " ") for text in told if isinstance(text, str)]
             words.append(accepted_text(record.get("accepted_as"), _LONGEST_NAME))
+            if isinstance(citation := record.get("citation"), str):
+                words.append(f"cited: {citation.replace('_', ' ')}")
             said = " · ".join(one_line(text, _LONGEST_NAME) for text in words if text)
             verdicts.append(h("div", ui.mark(record["outcome"]), " ", said))
         counts: list[tuple[str, int]] = []

@@ -347,7 +347,7 @@ class MatchesView(View):
     def _rows(self) -> Node:
         board, chosen, in_list, listed = self._board, self._chosen, self._in_list, self._listed
         cut = ui.page_of(len(in_list), self.page, PAGE)
-        parts = [f"Items: {ORDERS[self.sort]}"]
+        parts = [ORDERS[self.sort]]
         parts += [f"only {self.status}"] if self.status else []
         parts += [f"failing in {fitted(self.field, _WIDEST)}"] if self.field else []
         parts += [f"with {fitted(self.text, _WIDEST)!r}"] if self.text.strip() else []
@@ -356,8 +356,8 @@ class MatchesView(View):
         table = pairs(board, cut.of(in_list), chosen, self.text)
         return h(
             "div",
-            ui.listed(f"{which}: {len(listed):,} of {plural(len(board.rows), 'row')}", cut, "rows"),
-            h("p", f"{which}: {ui.shown_text(cut, 'rows')}", static=True),
+            ui.listed(f"{len(listed):,} of {plural(len(board.rows), 'row')}, {which}", cut, "rows"),
+            h("p", f"{ui.shown_text(cut, 'Rows')}, {which}", static=True),
             h("div", table, cls="xb-scroll", scroll=True, escape="close" if chosen else None)
             if in_list
             else h("p", self._why_empty(), cls="xb-empty"),
@@ -425,7 +425,7 @@ class MatchesView(View):
 
 
 def _measures(summary: pd.Series) -> str:
-    counts = [f"{summary[name]} {name}" for name in STATUSES]
+    counts = [f"{summary[name]:,} {name}" for name in STATUSES]
     ratios = [
         f"{name} {'n/a' if pd.isna(summary[name]) else ratio_text(summary[name])}"
         for name in ("precision", "recall", "f1", "score")
