@@ -26,7 +26,7 @@ from extractbench_nb.views import controls as ui
 from extractbench_nb.views.matches_drawing import field_chips, pair_detail, pairs, sums_table
 from extractbench_nb.views.matches_model import Board, ordered
 from extractbench_nb.views.schema_view import SchemaTree, resolved_path, schema_tree
-from extractbench_nb.views.sides import MOST, excerpts, whole
+from extractbench_nb.views.sides import MOST, beside
 from extractbench_nb.views.static import MARKS, outcome_text, score_text
 from extractbench_nb.views.view import View, checked_name, known, part
 
@@ -34,7 +34,8 @@ from extractbench_nb.views.view import View, checked_name, known, part
 PER_PAGE, _MOST_PAIRS = 40, 25
 #: Characters of lines, names, paths, and texts in full.
 _LONGEST_LINE, _LONGEST_NAME, _LONGEST_PATH, _LONGEST_WORDS = 400, 60, 2_000, 4_000
-_BEGINNING = 400
+#: Characters of a value in a row, and of a prediction that is not JSON.
+_LONGEST_EXCERPT, _BEGINNING = 160, 400
 _SCORES = ("pass_rate", "overall_score", "field_score")
 _SIDES = ("gold", "predicted")
 _NONE = -1
@@ -480,8 +481,9 @@ class EvaluationView(View):
         if counts := self._items.get(row.path):
             sides = [h("td", counts, cls="xb-quiet", colspan=2)]
         else:
-            shown = (ui.segments(side, self.text) for side in excerpts(row))
-            sides = [h("td", side, cls="xb-value") for side in shown]
+            states = row.gold_state, row.predicted_state
+            shown = beside(row.gold, row.predicted, states, limit=_LONGEST_EXCERPT)
+            sides = [h("td", ui.segments(s.segments, self.text), cls="xb-value") for s in shown]
         accepted = accepted_text(row.accepted_as, _LONGEST_LINE)
         reason = one_line(row.reason.replace("_", " "), _LONGEST_LINE)
         return h(
@@ -576,12 +578,13 @@ class EvaluationView(View):
             "schema path": row.schema_path,
             "weight": f"{row.weight:g}, {counted}",
         }
-        gold, predicted = whole(row, self._limit)
+        states = row.gold_state, row.predicted_state
+        found = beside(row.gold, row.predicted, states, limit=self._limit, form="indented")
         sides = {
             name if side.state == "present" else f"{name} ({side.state})": side
-            for name, side in zip(_SIDES, (gold, predicted), strict=True)
+            for name, side in zip(_SIDES, found, strict=True)
         }
-        is_cut = (gold.hidden or predicted.hidden) and not items and self._limit < MOST
+        is_cut = any(side.hidden for side in found) and not items and self._limit < MOST
         code = f"{self._variable}.fields.loc[[{row.Index}]]"
         return h(
             "div",

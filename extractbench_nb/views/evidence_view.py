@@ -26,7 +26,7 @@ from extractbench_nb.support.wording import one_line, plural, ratio_text, value_
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import evidence_rows as model
 from extractbench_nb.views.evidence_rows import RIGHT, Leaf, Place, Row
-from extractbench_nb.views.sides import alone, compared
+from extractbench_nb.views.sides import alone, beside
 from extractbench_nb.views.static import score_text
 from extractbench_nb.views.view import View, known, part
 
@@ -478,7 +478,7 @@ class EvidenceView(View):
         """Draw a row of the list."""
         values = [leaf.value for leaf in row.sides.values() if leaf]
         if len(values) > 1 and row.outcome not in RIGHT:
-            written = iter(compared(*values, limit=_LONGEST))
+            written = iter([side.segments for side in beside(*values, limit=_LONGEST)])
         else:
             written = iter([alone(value, limit=_LONGEST) for value in values])
         said = ui.mark(row.outcome) if row.outcome else h("span", "not scored", cls="xb-quiet")

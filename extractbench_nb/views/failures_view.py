@@ -21,7 +21,7 @@ from extractbench_nb.support.pandas_helpers import is_missing, own_copy
 from extractbench_nb.support.wording import accepted_text, one_line, plural, ratio_text, value_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import failures_model as model
-from extractbench_nb.views.sides import MOST, alone, beside
+from extractbench_nb.views.sides import MOST, beside
 from extractbench_nb.views.static import score_text
 from extractbench_nb.views.view import View, checked_name, known, part
 
@@ -205,7 +205,7 @@ class FailureExplorer(View):
     column_page = traitlets.Int(0)
     value_page = traitlets.Int(0)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options by name
         self,
         source: Any,
         *,
@@ -728,14 +728,12 @@ def _sides(row: Mapping[str, Any], *, long: bool) -> tuple[Any, Any, bool]:
     """
     values = row["gold"], row["predicted"]
     states = str(row["gold_state"]), str(row["predicted_state"])
-    size = max(len(value_text(value)) for value in values)
     is_array = any(isinstance(value, list | tuple) for value in values)
-    if is_array and size > _LONGEST_ARRAY and not long:
-        gold, predicted = (alone(*side) for side in zip(values, states, strict=True))
-        return gold, predicted, True
-    limit = MOST if long else _LONGEST_VALUE
-    room = 2 * limit if states == ("present", "present") else limit
-    return *beside(*values, states, limit=limit), size > room and not long
+    is_counted = is_array and not long and max(len(value_text(v)) for v in values) > _LONGEST_ARRAY
+    limit, form = MOST if long else _LONGEST_VALUE, "count" if is_counted else "line"
+    gold, predicted = beside(*values, states, limit=limit, form=form)
+    is_cut = is_counted or bool(gold.hidden or predicted.hidden)
+    return gold.segments, predicted.segments, is_cut and not long
 
 
 def _answer(names: Content, value: Any, verdict: Content, below: Content = None) -> Node:

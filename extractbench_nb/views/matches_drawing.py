@@ -25,7 +25,7 @@ def sums_table(board: Board, field: str = "") -> Node | None:
     rows = []
     for name, total in list(board.sums.items())[:_MOST_SUMS]:
         sides, often = board.commonest(name)
-        cells = [h("td", ui.segments(side), cls="xb-value", dir="auto") for side in sides]
+        cells = [h("td", ui.segments(s.segments), cls="xb-value", dir="auto") for s in sides]
         said = f"{often:,} of {total:,}" if often > 1 else ""
         kind = "xb-failed" if field and name == field else None
         head = h("th", name or "value", scope="row")
@@ -81,7 +81,7 @@ def _pair(row: Row, lines: Sequence[Any], hidden: int, *, named: bool, text: str
     trs = []
     for at, (place, texts, is_failed) in enumerate(lines):
         sides: list[Node | None] = [
-            h("td", ui.segments(side, text), cls="xb-value", dir="auto", key=name)
+            h("td", ui.segments(side.segments, text), cls="xb-value", dir="auto", key=name)
             for name, side in zip(_SIDES, texts, strict=True)
         ]
         if alone := _ALONE.get(row.status):

@@ -16,12 +16,12 @@ from extractbench_nb.views import controls as ui
 from extractbench_nb.views.matches_drawing import pairs, sums_table
 from extractbench_nb.views.matches_model import STATUSES, Board, ordered
 from extractbench_nb.views.palette import DARK, LIGHT, css_variables
-from extractbench_nb.views.sides import Segment, alone, compared
+from extractbench_nb.views.sides import beside
 from extractbench_nb.views.static import asset, page
 
 Record: TypeAlias = dict[str, Any]
 
-_LONGEST = 200
+_LONGEST, _LONGEST_VALUE = 200, 500
 _MOST_FIELDS, _MOST_ARRAYS, _MOST_PAIRS, _MOST_WARNINGS = 1_000, 60, 25, 100
 _OPEN_ARRAYS = 3
 #: The outcomes of fields in the order of the bar.
@@ -226,18 +226,15 @@ def _fields(rows: Sequence[Record]) -> Node:
 
 
 def _field(row: Record) -> list[Node]:
-    sides: Sequence[Sequence[Segment]] = [
-        alone(row[f"{side}_value"], row[f"{side}_state"]) for side in ("gold", "extracted")
-    ]
-    if row["gold_state"] == row["extracted_state"] == "present":
-        sides = compared(row["gold_value"], row["extracted_value"])
+    states = row["gold_state"], row["extracted_state"]
+    sides = beside(row["gold_value"], row["extracted_value"], states, limit=_LONGEST_VALUE)
     why = [row["reason"], accepted_text(row["accepted_as"]), row["reasoning"]]
     metric = h("div", cut(row["metric_id"], _LONGEST), cls="xb-quiet")
     required = h("span", " required", cls="xb-quiet") if row["required"] else None
     return [
         h("td", ui.mark(row["outcome"])),
         h("td", ui.breakable(row["normalized_path"]), required, metric),
-        *(h("td", ui.segments(side), cls="xb-value", dir="auto") for side in sides),
+        *(h("td", ui.segments(s.segments), cls="xb-value", dir="auto") for s in sides),
         h("td", ui.score(row["score"]), cls="xb-num"),
         h("td", cut(" · ".join(filter(None, why)), 600), cls="xb-quiet", dir="auto"),
     ]

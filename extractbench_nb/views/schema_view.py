@@ -115,7 +115,7 @@ def tallies(paths: set[str], source: object) -> dict[str, Tally]:
     below = rows.assign(node=lineages).explode("node", ignore_index=True)
     counted = below["counted"].astype(bool)
     below = below[counted | ~counted.groupby(below["node"]).transform("any")]
-    sizes = below.groupby(["node", "outcome"]).size().unstack(fill_value=0)
+    sizes = pd.crosstab(below["node"], below["outcome"])
     sizes = sizes.reindex(columns=OUTCOMES, fill_value=0).to_dict("index")
     return {
         names[node]: (

@@ -25,10 +25,10 @@ from extractbench_nb.tables import (
     two_digits,
 )
 from extractbench_nb.views import controls as ui
-from extractbench_nb.views.sides import Pair, whole
+from extractbench_nb.views.sides import beside
 from extractbench_nb.views.view import View, known, part
 
-ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30
+ROWS_A_PAGE, COLUMNS_A_PAGE, _LONGEST = 40, 30, 2_000
 _KINDS = {"header": "column header", "projected": "projected row header", "": ""}
 
 
@@ -176,7 +176,7 @@ class TwoTables(View):
     ) -> Node:
         """Draw the texts of the chosen cell and its partner, and facts about them."""
         states = ["missing" if text is None else "present" if text else "null" for text in texts]
-        sides = whole(Pair(texts[0], texts[1], states[0], states[1]))
+        sides = beside(texts[0], texts[1], states, limit=_LONGEST)
         return h(
             "div",
             h("p", title),
