@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import reduce
 from operator import and_
 from pathlib import Path
@@ -28,7 +29,7 @@ from extractbench_nb.views.matches_model import Board, ordered
 from extractbench_nb.views.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.views.sides import MOST, beside
 from extractbench_nb.views.static import MARKS, outcome_text, score_text
-from extractbench_nb.views.view import View, checked_name, known, part
+from extractbench_nb.views.view import Choice, View, checked_name, part
 
 #: Rows of a page, and pairs under the row of their array.
 PER_PAGE, _MOST_PAIRS = 40, 25
@@ -200,13 +201,13 @@ class EvaluationView(View):
     settable = frozenset({*_CONDITIONS, "page"})
     selected_path = traitlets.Unicode("")
     selected_row = traitlets.Unicode("")
-    outcome = traitlets.Unicode("")
-    reason = traitlets.Unicode("")
-    metric = traitlets.Unicode("")
+    outcome = Choice("")
+    reason = Choice("")
+    metric = Choice("")
     text = traitlets.Unicode("")
     only_counted = traitlets.Bool(False)
     only_failed = traitlets.Bool(False)
-    sort = traitlets.Unicode("failures")
+    sort = Choice("failures")
     page = traitlets.Int(0)
 
     def __init__(
@@ -254,11 +255,10 @@ class EvaluationView(View):
             raise traitlets.TraitError(f"there is no field {wanted!r}; {nearest(wanted, paths)}")
         return str(paths[names == wanted].iloc[0])
 
-    @traitlets.validate("outcome", "reason", "metric", "sort")
-    def _known_word(self, proposal: Any) -> str:
-        trait, word = proposal["trait"].name, proposal["value"]
-        allowed = {"outcome": OUTCOMES, "sort": ORDERS}.get(trait)
-        return word and known(trait, word, allowed or self._fields[trait].unique())
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the names of outcomes and orders, or those that occur in the fields."""
+        named: dict[str, Iterable[str]] = {"outcome": OUTCOMES, "sort": ORDERS}
+        return named[trait] if trait in named else self._fields[trait].unique()
 
     @traitlets.validate("page")
     def _existing_page(self, proposal: Any) -> int:
@@ -361,11 +361,6 @@ class EvaluationView(View):
             self._whole.add(at)
         self._limit = MOST
 
-    def do_chip(self, outcome: Any) -> None:
-        """List the rows of one outcome only, or all again."""
-        if outcome in OUTCOMES:
-            self.outcome = "" if outcome == self.outcome else outcome
-
     def do_field_chip(self, field: Any) -> None:
         """List the pairs of the open array that fail in one field, or all again."""
         self._field = field if isinstance(field, str) and field != self._field else ""
@@ -425,7 +420,7 @@ class EvaluationView(View):
             ui.check("not passed only", "set:only_failed", self.only_failed),
         )
         clear = ui.button("Clear filters", "clear") if active or found.node else None
-        listed = ui.chips("Rows by outcome", "chip", chips, self.outcome)
+        listed = ui.chips("Rows by outcome", "toggle:outcome", chips, self.outcome)
         tools = h("div", bar, listed, ui.toolbar(filters, clear), cls="xb-counts")
         about = f"profile {meta['profile']} · judge {one_line(str(meta['judge']), _LONGEST_NAME)}"
         named = [h("b", self.title, live=True), h("span", " · ", live=True)]

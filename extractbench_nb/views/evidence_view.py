@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from extractbench_nb.views import evidence_rows as model
 from extractbench_nb.views.evidence_rows import RIGHT, Leaf, Place, Row
 from extractbench_nb.views.sides import alone, beside
 from extractbench_nb.views.static import score_text
-from extractbench_nb.views.view import View, known, part
+from extractbench_nb.views.view import Choice, View, part
 
 #: Filters besides outcomes, with their words.
 _FILTERS = {
@@ -127,13 +127,13 @@ class EvidenceView(View):
 
     kind = "evidence"
     styles = ("evidence.css",)
-    settable = frozenset({"page", "zoom", "text"})
+    settable = frozenset({"page", "zoom", "text", "shown"})
     selected_path = traitlets.Unicode("")
-    side = traitlets.Unicode()
+    side = Choice("gold")
     page = traitlets.Int(1)
-    zoom = traitlets.Unicode("fit")
+    zoom = Choice("fit")
     text = traitlets.Unicode("")
-    shown = traitlets.Unicode("")
+    shown = Choice("")
 
     def __init__(  # noqa: PLR0913 - keyword options
         self,
@@ -235,12 +235,10 @@ class EvidenceView(View):
             raise traitlets.TraitError(f"there is no value at {path!r}; {nearest(path, paths)}")
         return path
 
-    @traitlets.validate("side", "zoom", "shown")
-    def _known_name(self, proposal: Any) -> str:
-        trait = proposal["trait"].name
-        shown = ("", *OUTCOMES, "missed", "spurious", *_FILTERS)
-        allowed = {"side": self._sides, "zoom": _ZOOMS, "shown": shown}[trait]
-        return known(trait, proposal["value"], allowed)
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the sides that there are, the zooms, or the filters of the list."""
+        shown = (*OUTCOMES, "missed", "spurious", *_FILTERS)
+        return {"side": self._sides, "zoom": _ZOOMS, "shown": shown}[trait]
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
@@ -305,11 +303,6 @@ class EvidenceView(View):
                 self.selected_path = ""  # its partner is not looked up
                 self.side = side
             self.selected_path = leaves[side].path
-
-    def do_chip(self, name: Any) -> None:
-        """List the values of one kind only, or all again."""
-        if isinstance(name, str) and name in self._counts():
-            self.shown = "" if name == self.shown else name
 
     def do_value(self, choice: Any) -> None:
         """Choose the value of a row on one side, or on the other where it is missing."""
@@ -445,7 +438,7 @@ class EvidenceView(View):
         search = ui.search("Filter the list", "set:text", self.text, hint, "values")
         return h(
             "div",
-            ui.chips("Which values", "chip", chips, self.shown),
+            ui.chips("Which values", "toggle:shown", chips, self.shown),
             search,
             cls="xb-filter-line",
         )

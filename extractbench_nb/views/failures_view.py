@@ -23,7 +23,7 @@ from extractbench_nb.views import controls as ui
 from extractbench_nb.views import failures_model as model
 from extractbench_nb.views.sides import MOST, beside
 from extractbench_nb.views.static import score_text
-from extractbench_nb.views.view import View, checked_name, known, part
+from extractbench_nb.views.view import Choice, View, checked_name, known, part
 
 if TYPE_CHECKING:
     from extractbench_nb.construction import TableDataset
@@ -184,21 +184,21 @@ class FailureExplorer(View):
     kind = "explore"
     styles = ("explore.css",)
     settable = frozenset({*_TRAITS, *_PAGES}) - {"selected_cell"}
-    rows = traitlets.Unicode("field")
-    columns = traitlets.Unicode("document")
-    measure = traitlets.Unicode("score")
-    a = traitlets.Unicode(None, allow_none=True)
-    b = traitlets.Unicode(None, allow_none=True)
-    compare = traitlets.Unicode("")
-    schema = traitlets.Unicode(None, allow_none=True)
+    rows = Choice("field")
+    columns = Choice("document")
+    measure = Choice("score")
+    a = Choice(None, allow_none=True)
+    b = Choice(None, allow_none=True)
+    compare = Choice("")
+    schema = Choice(None, allow_none=True)
     inside_arrays = traitlets.Bool(False)
     valid_only = traitlets.Bool(False)
     selected_cell = traitlets.Tuple()
-    outcome = traitlets.Unicode("")
-    metric = traitlets.Unicode("")
-    reason = traitlets.Unicode("")
-    mismatch = traitlets.Unicode("")
-    citation = traitlets.Unicode("")
+    outcome = Choice("")
+    metric = Choice("")
+    reason = Choice("")
+    mismatch = Choice("")
+    citation = Choice("")
     text = traitlets.Unicode("")
     failures_only = traitlets.Bool(False)
     row_page = traitlets.Int(0)
@@ -273,16 +273,11 @@ class FailureExplorer(View):
         words = model.COMPARISONS.items()
         return {name: text for name, text in words if paired or name in ("", "disagree")}
 
-    @traitlets.validate(
-        *("rows", "columns", "measure", "schema", "compare", "a", "b", *model.ASKED)
-    )
-    def _known_name(self, proposal: Any) -> Any:
-        trait, value = proposal["trait"].name, proposal["value"]
-        if not value and trait not in ("rows", "columns", "measure"):
-            return value
-        fixed: dict[str, Iterable[str]] = {"measure": model.MEASURES, "compare": self._comparisons}
-        fixed |= dict.fromkeys(("rows", "columns"), model.AXES)
-        return known(trait, value, fixed[trait] if trait in fixed else self._names_of(trait))
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the axes, measures and comparisons, or the names that occur in the rows."""
+        named: dict[str, Iterable[str]] = dict.fromkeys(("rows", "columns"), model.AXES)
+        named |= {"measure": model.MEASURES, "compare": self._comparisons}
+        return named[trait] if trait in named else self._names_of(trait)
 
     @traitlets.validate("selected_cell")
     def _known_cell(self, proposal: Any) -> tuple[str | None, ...]:

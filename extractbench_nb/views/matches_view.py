@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from extractbench_nb.views.matches_model import (
     Row,
     ordered,
 )
-from extractbench_nb.views.view import View, checked_name, known, part
+from extractbench_nb.views.view import Choice, View, checked_name, part
 
 _SIDES = ("gold", "predicted")
 #: Rows on a page, and arrays in the menu.
@@ -63,10 +63,10 @@ class MatchesView(View):
     path = traitlets.Unicode("")
     selected_pair = traitlets.Any(None, allow_none=True)
     thresholds = traitlets.Dict()
-    status = traitlets.Unicode("")
+    status = Choice("")
     text = traitlets.Unicode("")
-    field = traitlets.Unicode("")
-    sort = traitlets.Unicode("failing")
+    field = Choice("")
+    sort = Choice("failing")
     page = traitlets.Int(0)
 
     def __init__(
@@ -130,11 +130,9 @@ class MatchesView(View):
                 self._use(Board(self._ev, change["new"]))
                 self.thresholds, self.page = {}, 0
 
-    @traitlets.validate("status", "sort", "field")
-    def _known_word(self, proposal: Any) -> str:
-        name, value = proposal["trait"].name, proposal["value"]
-        names = {"status": ("", *STATUSES), "sort": ORDERS, "field": ("", *self._board.sums)}
-        return known(name, value, names[name])
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the statuses, the orders, or the fields that pairs fail in."""
+        return {"status": STATUSES, "sort": ORDERS, "field": self._board.sums}[trait]
 
     @traitlets.validate("page")
     def _existing_page(self, proposal: Any) -> int:
@@ -213,16 +211,6 @@ class MatchesView(View):
         """Remove the filters."""
         with self.hold_trait_notifications():
             self.status = self.text = self.field = ""
-
-    def do_status(self, status: Any) -> None:
-        """List the items of one status only, or all again."""
-        if status in STATUSES:
-            self.status = "" if status == self.status else status
-
-    def do_field_chip(self, field: Any) -> None:
-        """List the pairs that fail in one field only, or all again."""
-        if isinstance(field, str) and field in self._board.sums:
-            self.field = "" if field == self.field else field
 
     def do_unfold(self, _: Any) -> None:
         """List the matched pairs too, or fold them again."""
@@ -320,8 +308,8 @@ class MatchesView(View):
             ),
             h(
                 "div",
-                ui.chips("Items by status", "status", shown, self.status),
-                field_chips(self._board, "field_chip", self.field),
+                ui.chips("Items by status", "toggle:status", shown, self.status),
+                field_chips(self._board, "toggle:field", self.field),
                 cls="xb-by-chips",
             ),
         )

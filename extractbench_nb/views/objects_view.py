@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import traitlets
@@ -30,7 +30,7 @@ from extractbench_nb.views import controls as ui
 from extractbench_nb.views.palette import SERIES
 from extractbench_nb.views.static import score_text
 from extractbench_nb.views.tables_view import TableView, covered
-from extractbench_nb.views.view import View, checked_name, known, part
+from extractbench_nb.views.view import Choice, View, checked_name, known, part
 
 _Box: TypeAlias = tuple[float, float, float, float]
 
@@ -75,7 +75,7 @@ class ObjectsView(View):
     settable = frozenset({"threshold", "boxes", "selected"})
     threshold = traitlets.Float(0.5)
     labels = traitlets.List(traitlets.Unicode(), list(STRUCTURE_LABELS))
-    boxes = traitlets.Unicode("detected")
+    boxes = Choice("detected")
     selected = traitlets.Int(None, allow_none=True)
 
     def __init__(
@@ -133,9 +133,9 @@ class ObjectsView(View):
         is_first = change["new"] == self._given.threshold
         self._use(self._given if is_first else self._given.with_threshold(change["new"]))
 
-    @traitlets.validate("boxes")
-    def _known_boxes(self, proposal: Any) -> str:
-        return known("boxes", proposal["value"], BOXES)
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return which boxes can be drawn."""
+        return BOXES
 
     @traitlets.validate("labels")
     def _known_labels(self, proposal: Any) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from extractbench_nb.support.wording import (
 )
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.sides import beside
-from extractbench_nb.views.view import View, in_turn, known, part
+from extractbench_nb.views.view import Choice, View, in_turn, part
 from extractbench_nb.views.workbench_model import (
     GAINED,
     LOST,
@@ -146,10 +147,10 @@ class Workbench(View):
 
     kind = "workbench"
     styles = ("workbench.css",)
-    settable = frozenset({"page"})
+    settable = frozenset({"page", "shown"})
     params = traitlets.Dict()
     selected_case = traitlets.Int(None, allow_none=True)
-    shown = traitlets.Unicode("seen")
+    shown = Choice("seen")
     page = traitlets.Int(0)
 
     def __init__(
@@ -257,9 +258,9 @@ class Workbench(View):
             raise traitlets.TraitError(self._no_case(case))
         return case
 
-    @traitlets.validate("shown")
-    def _known_name(self, proposal: Any) -> str:
-        return known("shown", proposal["value"], SHOWN)
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the kinds of cases, for `shown`."""
+        return SHOWN
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
@@ -325,11 +326,6 @@ class Workbench(View):
             case [int() | float() as share, _] if over in self.params and 0 <= share <= 1:
                 values = self._bench.tuning.values(over)
                 self._set(over, values[round(share * (len(values) - 1))])
-
-    def do_chip(self, shown: Any) -> None:
-        """List the cases of one kind only, or all again."""
-        if isinstance(shown, str) and shown in SHOWN:
-            self.shown = "seen" if shown == self.shown else shown
 
     def do_case(self, at: Any) -> None:
         """Choose a case."""
@@ -434,7 +430,7 @@ class Workbench(View):
             ui.headline(ratio_text(now / len(results)) if len(results) else "n/a", said),
             h("p", more, cls="xb-quiet"),
             h("p", rules, static=True),
-            ui.chips("Cases", "chip", chips, self.shown),
+            ui.chips("Cases", "toggle:shown", chips, self.shown),
         )
 
     def _cases(self, results: pd.DataFrame) -> Node:
