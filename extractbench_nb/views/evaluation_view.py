@@ -26,6 +26,7 @@ from extractbench_nb.support.wording import (
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.matches_drawing import field_chips, pair_detail, pairs, sums_table
 from extractbench_nb.views.matches_model import Board, ordered
+from extractbench_nb.views.report_pages import limits
 from extractbench_nb.views.schema_view import SchemaTree, resolved_path, schema_tree
 from extractbench_nb.views.sides import MOST, beside
 from extractbench_nb.views.static import MARKS, outcome_text, score_text
@@ -116,23 +117,8 @@ def head(ev: Evaluation) -> Node:
     if ev.fields.loc[ev.fields["counted"], "weight"].unique().size > 1:
         about.append("weighted by field")
     problem, predicted = ev.inputs.problem, ev.inputs.predicted
-    broken = None
-    if problem:
-        text = predicted if isinstance(predicted, str) else ""
-        said = h("b", f"The prediction is not JSON: {one_line(problem, _LONGEST_LINE)}")
-        broken = h("div", said, h("pre", trimmed(text, _BEGINNING)), cls="xb-note xb-bad")
-    notes = []
-    if not evaluated:
-        notes.append("No field is scored: there is nothing to tell right from wrong.")
-    if summary["judge_errors"]:
-        errors, judged = int(summary["judge_errors"]), int(summary["judged"])
-        verdict = f"; {summary['pass_rate_judged']:.1%} of the judged fields pass" if judged else ""
-        notes.append(
-            f"{plural(errors, 'field')} without a verdict, because a judge or metric failed: the "
-            f"pass rate is a lower bound{verdict}."
-        )
-    if summary["gold_coverage"] < 1:
-        notes.append(f"The schema declares only {summary['gold_coverage']:.1%} of gold's values.")
+    begins = predicted[:_BEGINNING] if problem and isinstance(predicted, str) else ""
+    notes = [f"{short} {rest}" for short, rest in limits(summary, problem)]
     rules = ev.rules[ev.rules["finding"].notna()]
     for counted, examples, name in (
         (f"{plural(len(rules), 'rule')} broken or failed", rules["rule"], "rules"),
@@ -145,8 +131,8 @@ def head(ev: Evaluation) -> Node:
         "div",
         ui.headline(texts["pass_rate"], ui.because(find_causes(ev).text)),
         h("p", " · ".join(about), cls="xb-quiet"),
-        broken,
         [h("p", note, cls="xb-note") for note in notes],
+        h("pre", trimmed(begins, _BEGINNING)) if begins else None,
     )
 
 

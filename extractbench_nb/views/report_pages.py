@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from extractbench_nb.core import Evaluation
 from extractbench_nb.support.nodes import Content, Node, h
+from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import accepted_text, cut, dollars, plural, ratio_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.matches_drawing import pairs, sums_table
@@ -182,6 +183,7 @@ def _headline(content: Record) -> Node:
         rects.append(h("rect", cls=f"xb-{name}", **place))
         start += width
     words = ui.counts_text(counts)
+    limited = limits(content["summary"], content["problem"])
     bar = h("svg", rects, role="img", aria_label=words, cls="xb-meter")
     scores = (
         f"{passed:,} of {plural(evaluated, 'field')} pass. Overall score "
@@ -194,21 +196,21 @@ def _headline(content: Record) -> Node:
         h("div", bar, h("p", words, cls="xb-quiet")) if counts else None,
         h("p", scores),
         [h("p", ui.sentence(cut(text, 600))) for text in content["causes"]],
-        [h("p", h("b", title), f" {rest}", cls="xb-alert") for title, rest in limits(content)],
+        [h("p", h("b", title), f" {rest}", cls="xb-alert") for title, rest in limited],
         aria_label="Scores",
     )
 
 
-def limits(content: Record) -> list[tuple[str, str]]:
-    """Say what limits the scores: in short, and what follows."""
-    summary, found = content["summary"], []
-    if not content["outcomes"]["total_evaluated"]:
+def limits(summary: Mapping[str, Any], problem: str | None) -> list[tuple[str, str]]:
+    """Say what limits the scores of a summary: in short, and what follows."""
+    found = []
+    if not summary["evaluated"]:
         found.append(("No field is scored.", "The scores are meaningless."))
-    if content["problem"] is not None:
-        found.append(("The extracted text is not JSON.", cut(content["problem"], 600)))
+    if problem is not None:
+        found.append(("The prediction is not JSON.", cut(problem, 600)))
     if errors := int(summary["judge_errors"]):
         share = summary["pass_rate_judged"]
-        judged = "" if share is None else f"; of the fields with a verdict {share:.1%} pass"
+        judged = "" if is_missing(share) else f"; of the fields with a verdict {share:.1%} pass"
         title = f"{plural(errors, 'field')} without a verdict."
         found.append((title, f"The pass rate is a lower bound{judged}."))
     if summary["gold_coverage"] < 1:
