@@ -63,7 +63,10 @@ def pairs(board: Board, rows: Sequence[Row], chosen: Row | None, text: str = "")
         for row, lines, hidden in shown
     ]
     heads = ("status", "gold → predicted", *["field"] * is_named, *_SIDES, "similarity")
-    cells = [h("th", name, scope="col", key=name) for name in heads]
+    cells = [
+        h("th", name, scope="col", key=name, cls="xb-num" if name == "similarity" else None)
+        for name in heads
+    ]
     return ui.table(cells, bodies, cls="xb-pairs", keys="list")
 
 

@@ -359,8 +359,8 @@ class Board:
         head = f"{fitted(self.path, 90)} · {counts.iloc[0]:,} gold, {counts.iloc[1]:,} predicted "
         if self.summary["matched"] is pd.NA:
             return f"{head}items · not aligned"
-        matched, *others = (f"{int(self.summary[status]):,} {status}" for status in STATUSES)
-        return f"{head}items · {matched}, {'; '.join([', '.join(others[:2]), others[2]])}"
+        said = ", ".join(f"{int(self.summary[status]):,} {status}" for status in STATUSES)
+        return f"{head}items · {said}"
 
 
 def _item_steps(rows: Sequence[Row]) -> dict[tuple[int | None, int | None], str]:
