@@ -22,16 +22,19 @@ _MOST_SUMS, _WIDEST, _LONGEST = 12, 60, 600
 
 def sums_table(board: Board, field: str = "") -> Node | None:
     """Draw in which fields pairs differ, how many of them, and the difference most of them have."""
+    shown = list(board.sums.items())[:_MOST_SUMS]
+    found = [(name, total, *board.commonest(name)) for name, total in shown]
+    has_often = any(often > 1 for *_, often in found)
     rows = []
-    for name, total in list(board.sums.items())[:_MOST_SUMS]:
-        sides, often = board.commonest(name)
+    for name, total, sides, often in found:
         cells = [h("td", ui.segments(s.segments), cls="xb-value", dir="auto") for s in sides]
         said = f"{often:,} of {total:,}" if often > 1 else ""
         kind = "xb-failed" if field and name == field else None
         head = h("th", name or "value", scope="row")
         count = h("td", f"{total:,}", cls="xb-num")
-        rows.append(h("tr", head, count, cells, h("td", said, cls="xb-quiet"), cls=kind, key=name))
-    heads = ("field", "pairs", *_SIDES, "most frequent difference")
+        last = h("td", said, cls="xb-quiet") if has_often else None
+        rows.append(h("tr", head, count, cells, last, cls=kind, key=name))
+    heads = ("field", "pairs", *_SIDES, *["most frequent difference"] * has_often)
     title = h("p", h("b", "What differs in pairs"))
     return h("div", title, ui.table(heads, h("tbody", rows), cls="xb-differ")) if rows else None
 

@@ -31,7 +31,7 @@ _ARRAY_METRIC = "array_llm"
 #: Thresholds of arrays, as they are if the schema does not declare others.
 _USUAL = {"align_threshold": 0.5, "pass_threshold": 0.7}
 #: Characters of a value in the list, and of a value in the detail until more is asked for.
-_SHORT, _LONG = 120, 1_000
+_SHORT, _LONG = 90, 1_000
 _MOST_LINES, _MOST_PLACES = 5, 200
 _WIDEST = 120
 _INDEX = re.compile(r"\[\+?\d+\]")

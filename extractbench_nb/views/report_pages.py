@@ -197,7 +197,9 @@ def _headline(content: Record) -> Node:
     )
 
 
-def limits(summary: Mapping[str, Any], problem: str | None) -> list[tuple[str, str]]:
+def limits(
+    summary: Mapping[str, Any] | pd.Series[Any], problem: str | None
+) -> list[tuple[str, str]]:
     """Say what limits the scores of a summary: in short, and what follows."""
     found = []
     if not summary["evaluated"]:

@@ -116,13 +116,14 @@ def tallies(paths: set[str], source: object) -> dict[str, Tally]:
     counted = below["counted"].astype(bool)
     below = below[counted | ~counted.groupby(below["node"]).transform("any")]
     sizes = pd.crosstab(below["node"], below["outcome"])
-    sizes = sizes.reindex(columns=OUTCOMES, fill_value=0).to_dict("index")
+    counts: dict[Any, Any] = sizes.reindex(columns=OUTCOMES, fill_value=0).to_dict("index")
+    scores: dict[Any, Any] = below.groupby("node")["score"].mean().to_dict()
     return {
         names[node]: (
             None if pd.isna(score) else float(score),
-            tuple((name, number) for name, number in sizes[node].items() if number),
+            tuple((name, number) for name, number in counts[node].items() if number),
         )
-        for node, score in below.groupby("node")["score"].mean().items()
+        for node, score in scores.items()
     }
 
 

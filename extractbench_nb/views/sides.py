@@ -16,6 +16,8 @@ from extractbench_nb.support.wording import clean, document_json, plural, value_
 MOST = 100_000
 #: Characters of a value in a list, and of those shown before its first difference.
 SHORT, _LEAD = 280, 40
+#: Least number of characters that are compared: what follows an insertion is beyond the limit.
+_COMPARED = 4_000
 #: Lowest Levenshtein similarity of texts whose differences are marked.
 _ALIKE = 0.4
 #: Fewer equal characters than this between two differences are marked with them.
@@ -101,7 +103,7 @@ def _marked(gold: str, predicted: str, limit: int) -> list[list[Segment]]:
     # as much as there is room for is shown, also before a difference near the end
     skipped = min(start - min(_LEAD, limit // 4), longest - limit)
     skipped = max(0, skipped) if start + _LEAD > limit and gold != predicted else 0
-    window = slice(skipped, skipped + 2 * limit)
+    window = slice(skipped, skipped + max(2 * limit, _COMPARED))
     sides = _differences(clean(gold[window]), clean(predicted[window]))
     if skipped and len(sides[0]) == len(sides[1]) == 1:  # too different to be compared
         lead = start - skipped
@@ -142,7 +144,7 @@ def _cut(text: str, limit: int) -> list[Segment]:
 
 def _shortened(side: list[Segment], limit: int) -> list[Segment]:
     """Return the first `limit` characters; an ellipsis marks what is left out."""
-    shown = []
+    shown: list[Segment] = []
     for kind, text in side:
         if len(text) > limit:
             return [*shown, Segment(kind, text[:limit]), Segment("note", " …")]

@@ -84,7 +84,7 @@ class Choice(traitlets.Unicode[str, str | bytes]):
     def validate(self, obj: Any, value: Any) -> str:
         """Raise `TraitError` for other names."""
         if value == self.default_value == "":
-            return value
+            return str(value)
         return known(str(self.name), value, obj.choices(str(self.name)))
 
 
