@@ -374,13 +374,10 @@ class EvaluationView(View):
     def do_page(self, label: Any) -> None:
         """Open the PDF page where a value is."""
         if self._pdf is not None and type(label) is int and label in self._fields.index:
-            from extractbench_nb.views.evidence_view import EvidenceView
+            from extractbench_nb.views.evidence_view import evidence_of
 
-            row = self._fields.loc[label]
-            side = "predicted" if row["predicted_state"] == "present" else "gold"
-            path = row["predicted_path"] if side == "predicted" else row["path"]
-            path = path if isinstance(path, str) else ""
-            self.open_view(EvidenceView(None, self._pdf, self._ev, side=side, path=path), "PDF")
+            view = evidence_of(self._fields.loc[label], None, self._pdf, self._ev)
+            self.open_view(view, "PDF")
 
     # --- what is shown --------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from extractbench_nb.gold import CORRECTIONS, cell_value, corrections
 from extractbench_nb.pdf import PageImage, find_evidence, render_page, score_citations
 from extractbench_nb.runs import Dataset
 from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import one_line, plural, ratio_text, value_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import evidence_rows as model
@@ -183,8 +184,11 @@ class EvidenceView(View):
         if path is None and self._rows:
             self.shown = "failed" if "failed" in self._counts() else ""
             self._choose(model.first_row(self._rows), self.side, found=True)
-        elif path and (self.side, path) in self._row_of:
-            self.selected_path = path
+        elif path:  # of an array or object, its first value
+            below = (f"{path}.", f"{path}[")
+            of_side = (own for name, own in self._row_of if name == self.side)
+            found = (own for own in of_side if own == path or own.startswith(below))
+            self.selected_path = next(found, "")
         super().__init__()
 
     # --- what Python sees -------------------------------------------------------------------
@@ -609,6 +613,22 @@ class EvidenceView(View):
         found, sought = self._found()
         said = f"{found:,} of {sought:,} {self.side} values found"
         return f"Evidence · {one_line(self._document_name)} · {said if self._pages else 'no PDF'}"
+
+
+def evidence_of(
+    row: Any,
+    ds: Dataset | None,
+    document: str | Path,
+    ev: Evaluation,
+    *,
+    side: str = "",
+    citations: pd.DataFrame | None = None,
+) -> EvidenceView:
+    """Show the value of a row of ``fields`` on its page: the predicted one if there is one."""
+    side = side or ("predicted" if row.predicted_state == "present" else "gold")
+    is_predicted = side == "predicted" and not is_missing(row.predicted_path)
+    path = str(row.predicted_path if is_predicted else row.path)
+    return EvidenceView(ds, document, ev, side=side, path=path, citations=citations)
 
 
 def _turner(noun: str, do: str, at: int, total: int) -> Node | None:

@@ -427,17 +427,14 @@ class FailureExplorer(View):
 
             return MatchesView(ev, path, pdf=pdf), f"{where} {path}"
         if kind in ("evidence", "gold") and self._dataset is not None:
-            from extractbench_nb.views.evidence_view import EvidenceView
+            from extractbench_nb.views.evidence_view import evidence_of
 
-            is_gold = kind == "gold" or row["predicted_state"] != "present"
-            there = path if is_gold or is_missing(row["predicted_path"]) else row["predicted_path"]
-            side = "gold" if is_gold else "predicted"
             cited = self._citations
             for name, wanted in labels.items():
                 if cited is not None and name in cited:
                     cited = cited[cited[name].astype(str) == wanted]
-            options: dict[str, Any] = {"side": side, "path": there, "citations": cited}
-            page = EvidenceView(self._dataset, document, ev, **options)
+            side = "gold" if kind == "gold" else ""
+            page = evidence_of(row, self._dataset, document, ev, side=side, citations=cited)
             return page, f"{where} {path} on its page"
         from extractbench_nb.views.evaluation_view import EvaluationView
 

@@ -239,21 +239,14 @@ class MatchesView(View):
 
     def do_page(self, number: Any) -> None:
         """Open the PDF page where the value at a place of the chosen pair is."""
-        from extractbench_nb.views.evidence_view import EvidenceView
+        from extractbench_nb.views.evidence_view import evidence_of
 
         if self._chosen is None or self._pdf is None:
             return
         for place in self._board.places(self._chosen, ())[0]:
             if place.number == number and place.field is not None:
-                path, other = place.field.path, place.field.predicted_path
                 side = _SIDES[place.field.gold_state == "missing"]
-                path = other if side == "predicted" and pd.notna(other) else path
-                view = EvidenceView(None, self._pdf, self._ev, side=side)
-                values = view.values["path"]
-                # of an array, its first value
-                inside = values[(values == path) | values.str.startswith((f"{path}.", f"{path}["))]
-                if len(inside):
-                    view.selected_path = inside.iloc[0]
+                view = evidence_of(place.field, None, self._pdf, self._ev, side=side)
                 self.open_view(view, f"PDF, {side}")
 
     # --- what is shown -----------------------------------------------------------------------
