@@ -343,7 +343,8 @@ def breakable(path: str, wanted: str = "") -> Node:
     def steps(piece: Child) -> list[Child]:
         if isinstance(piece, Node):
             return [piece]
-        first, *others = piece.replace(".", "\0.").replace("[", "\0[").split("\0")
+        spaced = piece.replace(".", "\0.").replace("[", "\0[")
+        first, *others = spaced.replace("$\0", "$", 1).split("\0")
         return [first, *(part for step in others for part in (h("wbr"), step))]
 
     return h("code", [steps(piece) for piece in found(shown_path(path), wanted)], cls="xb-path")

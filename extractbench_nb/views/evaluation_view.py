@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import reduce
 from operator import and_
 from pathlib import Path
@@ -25,16 +26,18 @@ from extractbench_nb.support.wording import (
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.matches_drawing import field_chips, pair_detail, pairs, sums_table
 from extractbench_nb.views.matches_model import Board, ordered
+from extractbench_nb.views.report_pages import limits
 from extractbench_nb.views.schema_view import SchemaTree, resolved_path, schema_tree
-from extractbench_nb.views.sides import MOST, excerpts, whole
+from extractbench_nb.views.sides import MOST, beside
 from extractbench_nb.views.static import MARKS, outcome_text, score_text
-from extractbench_nb.views.view import View, checked_name, known, part
+from extractbench_nb.views.view import Choice, View, checked_name, part
 
 #: Rows of a page, and pairs under the row of their array.
 PER_PAGE, _MOST_PAIRS = 40, 25
 #: Characters of lines, names, paths, and texts in full.
 _LONGEST_LINE, _LONGEST_NAME, _LONGEST_PATH, _LONGEST_WORDS = 400, 60, 2_000, 4_000
-_BEGINNING = 400
+#: Characters of a value in a row, and of a prediction that is not JSON.
+_LONGEST_EXCERPT, _BEGINNING = 160, 400
 _SCORES = ("pass_rate", "overall_score", "field_score")
 _SIDES = ("gold", "predicted")
 _NONE = -1
@@ -114,23 +117,8 @@ def head(ev: Evaluation) -> Node:
     if ev.fields.loc[ev.fields["counted"], "weight"].unique().size > 1:
         about.append("weighted by field")
     problem, predicted = ev.inputs.problem, ev.inputs.predicted
-    broken = None
-    if problem:
-        text = predicted if isinstance(predicted, str) else ""
-        said = h("b", f"The prediction is not JSON: {one_line(problem, _LONGEST_LINE)}")
-        broken = h("div", said, h("pre", trimmed(text, _BEGINNING)), cls="xb-note xb-bad")
-    notes = []
-    if not evaluated:
-        notes.append("No field is scored: there is nothing to tell right from wrong.")
-    if summary["judge_errors"]:
-        errors, judged = int(summary["judge_errors"]), int(summary["judged"])
-        verdict = f"; {summary['pass_rate_judged']:.1%} of the judged fields pass" if judged else ""
-        notes.append(
-            f"{plural(errors, 'field')} without a verdict, because a judge or metric failed: the "
-            f"pass rate is a lower bound{verdict}."
-        )
-    if summary["gold_coverage"] < 1:
-        notes.append(f"The schema declares only {summary['gold_coverage']:.1%} of gold's values.")
+    begins = predicted[:_BEGINNING] if problem and isinstance(predicted, str) else ""
+    notes = [f"{short} {rest}" for short, rest in limits(summary, problem)]
     rules = ev.rules[ev.rules["finding"].notna()]
     for counted, examples, name in (
         (f"{plural(len(rules), 'rule')} broken or failed", rules["rule"], "rules"),
@@ -143,8 +131,8 @@ def head(ev: Evaluation) -> Node:
         "div",
         ui.headline(texts["pass_rate"], ui.because(find_causes(ev).text)),
         h("p", " · ".join(about), cls="xb-quiet"),
-        broken,
         [h("p", note, cls="xb-note") for note in notes],
+        h("pre", trimmed(begins, _BEGINNING)) if begins else None,
     )
 
 
@@ -199,13 +187,13 @@ class EvaluationView(View):
     settable = frozenset({*_CONDITIONS, "page"})
     selected_path = traitlets.Unicode("")
     selected_row = traitlets.Unicode("")
-    outcome = traitlets.Unicode("")
-    reason = traitlets.Unicode("")
-    metric = traitlets.Unicode("")
+    outcome = Choice("")
+    reason = Choice("")
+    metric = Choice("")
     text = traitlets.Unicode("")
     only_counted = traitlets.Bool(False)
     only_failed = traitlets.Bool(False)
-    sort = traitlets.Unicode("failures")
+    sort = Choice("failures")
     page = traitlets.Int(0)
 
     def __init__(
@@ -253,11 +241,10 @@ class EvaluationView(View):
             raise traitlets.TraitError(f"there is no field {wanted!r}; {nearest(wanted, paths)}")
         return str(paths[names == wanted].iloc[0])
 
-    @traitlets.validate("outcome", "reason", "metric", "sort")
-    def _known_word(self, proposal: Any) -> str:
-        trait, word = proposal["trait"].name, proposal["value"]
-        allowed = {"outcome": OUTCOMES, "sort": ORDERS}.get(trait)
-        return word and known(trait, word, allowed or self._fields[trait].unique())
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the names of outcomes and orders, or those that occur in the fields."""
+        named: dict[str, Iterable[str]] = {"outcome": OUTCOMES, "sort": ORDERS}
+        return named[trait] if trait in named else self._fields[trait].unique()
 
     @traitlets.validate("page")
     def _existing_page(self, proposal: Any) -> int:
@@ -360,11 +347,6 @@ class EvaluationView(View):
             self._whole.add(at)
         self._limit = MOST
 
-    def do_chip(self, outcome: Any) -> None:
-        """List the rows of one outcome only, or all again."""
-        if outcome in OUTCOMES:
-            self.outcome = "" if outcome == self.outcome else outcome
-
     def do_field_chip(self, field: Any) -> None:
         """List the pairs of the open array that fail in one field, or all again."""
         self._field = field if isinstance(field, str) and field != self._field else ""
@@ -392,13 +374,10 @@ class EvaluationView(View):
     def do_page(self, label: Any) -> None:
         """Open the PDF page where a value is."""
         if self._pdf is not None and type(label) is int and label in self._fields.index:
-            from extractbench_nb.views.evidence_view import EvidenceView
+            from extractbench_nb.views.evidence_view import evidence_of
 
-            row = self._fields.loc[label]
-            side = "predicted" if row["predicted_state"] == "present" else "gold"
-            path = row["predicted_path"] if side == "predicted" else row["path"]
-            path = path if isinstance(path, str) else ""
-            self.open_view(EvidenceView(None, self._pdf, self._ev, side=side, path=path), "PDF")
+            view = evidence_of(self._fields.loc[label], None, self._pdf, self._ev)
+            self.open_view(view, "PDF")
 
     # --- what is shown --------------------------------------------------------------------------
 
@@ -424,7 +403,7 @@ class EvaluationView(View):
             ui.check("not passed only", "set:only_failed", self.only_failed),
         )
         clear = ui.button("Clear filters", "clear") if active or found.node else None
-        listed = ui.chips("Rows by outcome", "chip", chips, self.outcome)
+        listed = ui.chips("Rows by outcome", "toggle:outcome", chips, self.outcome)
         tools = h("div", bar, listed, ui.toolbar(filters, clear), cls="xb-counts")
         about = f"profile {meta['profile']} · judge {one_line(str(meta['judge']), _LONGEST_NAME)}"
         named = [h("b", self.title, live=True), h("span", " · ", live=True)]
@@ -480,8 +459,9 @@ class EvaluationView(View):
         if counts := self._items.get(row.path):
             sides = [h("td", counts, cls="xb-quiet", colspan=2)]
         else:
-            shown = (ui.segments(side, self.text) for side in excerpts(row))
-            sides = [h("td", side, cls="xb-value") for side in shown]
+            states = row.gold_state, row.predicted_state
+            shown = beside(row.gold, row.predicted, states, limit=_LONGEST_EXCERPT)
+            sides = [h("td", ui.segments(s.segments, self.text), cls="xb-value") for s in shown]
         accepted = accepted_text(row.accepted_as, _LONGEST_LINE)
         reason = one_line(row.reason.replace("_", " "), _LONGEST_LINE)
         return h(
@@ -576,12 +556,13 @@ class EvaluationView(View):
             "schema path": row.schema_path,
             "weight": f"{row.weight:g}, {counted}",
         }
-        gold, predicted = whole(row, self._limit)
+        states = row.gold_state, row.predicted_state
+        found = beside(row.gold, row.predicted, states, limit=self._limit, form="indented")
         sides = {
             name if side.state == "present" else f"{name} ({side.state})": side
-            for name, side in zip(_SIDES, (gold, predicted), strict=True)
+            for name, side in zip(_SIDES, found, strict=True)
         }
-        is_cut = (gold.hidden or predicted.hidden) and not items and self._limit < MOST
+        is_cut = any(side.hidden for side in found) and not items and self._limit < MOST
         code = f"{self._variable}.fields.loc[[{row.Index}]]"
         return h(
             "div",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +22,14 @@ from extractbench_nb.gold import CORRECTIONS, cell_value, corrections
 from extractbench_nb.pdf import PageImage, find_evidence, render_page, score_citations
 from extractbench_nb.runs import Dataset
 from extractbench_nb.support.nodes import Node, h
+from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import one_line, plural, ratio_text, value_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import evidence_rows as model
 from extractbench_nb.views.evidence_rows import RIGHT, Leaf, Place, Row
-from extractbench_nb.views.sides import alone, compared
+from extractbench_nb.views.sides import alone, beside
 from extractbench_nb.views.static import score_text
-from extractbench_nb.views.view import View, known, part
+from extractbench_nb.views.view import Choice, View, part
 
 #: Filters besides outcomes, with their words.
 _FILTERS = {
@@ -127,13 +128,13 @@ class EvidenceView(View):
 
     kind = "evidence"
     styles = ("evidence.css",)
-    settable = frozenset({"page", "zoom", "text"})
+    settable = frozenset({"page", "zoom", "text", "shown"})
     selected_path = traitlets.Unicode("")
-    side = traitlets.Unicode()
+    side = Choice("gold")
     page = traitlets.Int(1)
-    zoom = traitlets.Unicode("fit")
+    zoom = Choice("fit")
     text = traitlets.Unicode("")
-    shown = traitlets.Unicode("")
+    shown = Choice("")
 
     def __init__(  # noqa: PLR0913 - keyword options
         self,
@@ -183,8 +184,11 @@ class EvidenceView(View):
         if path is None and self._rows:
             self.shown = "failed" if "failed" in self._counts() else ""
             self._choose(model.first_row(self._rows), self.side, found=True)
-        elif path and (self.side, path) in self._row_of:
-            self.selected_path = path
+        elif path:  # of an array or object, its first value
+            below = (f"{path}.", f"{path}[")
+            of_side = (own for name, own in self._row_of if name == self.side)
+            found = (own for own in of_side if own == path or own.startswith(below))
+            self.selected_path = next(found, "")
         super().__init__()
 
     # --- what Python sees -------------------------------------------------------------------
@@ -235,12 +239,10 @@ class EvidenceView(View):
             raise traitlets.TraitError(f"there is no value at {path!r}; {nearest(path, paths)}")
         return path
 
-    @traitlets.validate("side", "zoom", "shown")
-    def _known_name(self, proposal: Any) -> str:
-        trait = proposal["trait"].name
-        shown = ("", *OUTCOMES, "missed", "spurious", *_FILTERS)
-        allowed = {"side": self._sides, "zoom": _ZOOMS, "shown": shown}[trait]
-        return known(trait, proposal["value"], allowed)
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the sides that there are, the zooms, or the filters of the list."""
+        shown = (*OUTCOMES, "missed", "spurious", *_FILTERS)
+        return {"side": self._sides, "zoom": _ZOOMS, "shown": shown}[trait]
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
@@ -305,11 +307,6 @@ class EvidenceView(View):
                 self.selected_path = ""  # its partner is not looked up
                 self.side = side
             self.selected_path = leaves[side].path
-
-    def do_chip(self, name: Any) -> None:
-        """List the values of one kind only, or all again."""
-        if isinstance(name, str) and name in self._counts():
-            self.shown = "" if name == self.shown else name
 
     def do_value(self, choice: Any) -> None:
         """Choose the value of a row on one side, or on the other where it is missing."""
@@ -445,7 +442,7 @@ class EvidenceView(View):
         search = ui.search("Filter the list", "set:text", self.text, hint, "values")
         return h(
             "div",
-            ui.chips("Which values", "chip", chips, self.shown),
+            ui.chips("Which values", "toggle:shown", chips, self.shown),
             search,
             cls="xb-filter-line",
         )
@@ -478,7 +475,7 @@ class EvidenceView(View):
         """Draw a row of the list."""
         values = [leaf.value for leaf in row.sides.values() if leaf]
         if len(values) > 1 and row.outcome not in RIGHT:
-            written = iter(compared(*values, limit=_LONGEST))
+            written = iter([side.segments for side in beside(*values, limit=_LONGEST)])
         else:
             written = iter([alone(value, limit=_LONGEST) for value in values])
         said = ui.mark(row.outcome) if row.outcome else h("span", "not scored", cls="xb-quiet")
@@ -616,6 +613,22 @@ class EvidenceView(View):
         found, sought = self._found()
         said = f"{found:,} of {sought:,} {self.side} values found"
         return f"Evidence · {one_line(self._document_name)} · {said if self._pages else 'no PDF'}"
+
+
+def evidence_of(
+    row: Any,
+    ds: Dataset | None,
+    document: str | Path,
+    ev: Evaluation,
+    *,
+    side: str = "",
+    citations: pd.DataFrame | None = None,
+) -> EvidenceView:
+    """Show the value of a row of ``fields`` on its page: the predicted one if there is one."""
+    side = side or ("predicted" if row.predicted_state == "present" else "gold")
+    is_predicted = side == "predicted" and not is_missing(row.predicted_path)
+    path = str(row.predicted_path if is_predicted else row.path)
+    return EvidenceView(ds, document, ev, side=side, path=path, citations=citations)
 
 
 def _turner(noun: str, do: str, at: int, total: int) -> Node | None:

@@ -14,6 +14,7 @@ import pandas as pd
 from extractbench_nb.core import Evaluation
 from extractbench_nb.core.frames import TEXT, as_pandas
 from extractbench_nb.errors import ExtractBenchError, InputError
+from extractbench_nb.pdf import score_citations
 from extractbench_nb.stats import chosen_rows, gather, mismatch_kinds
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import one_line
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 #: What can be the rows or the columns of the heatmap.
 AXES = ("field", "document", "run")
 #: The columns of `fields` whose values can be asked for, by the traits of the same names.
-ASKED = ("outcome", "metric", "reason", "mismatch")
+ASKED = ("outcome", "metric", "reason", "mismatch", "citation")
 #: What the cells show, and its words on the page.
 MEASURES: Final = {"score": "mean score", "pass_rate": "pass rate"}
 #: Which paths are shown by what runs make of them, and its words on the page.
@@ -70,6 +71,7 @@ class Selection(NamedTuple):
     metric: str
     reason: str
     mismatch: str
+    citation: str
     text: str
     failures_only: bool
 
@@ -119,9 +121,13 @@ class Heatmap(NamedTuple):
 class Rows:
     """The rows of a source, with the names and numbers that they are counted by."""
 
-    def __init__(self, source: object) -> None:
+    def __init__(self, source: object, citations: object = None, dataset: Any = None) -> None:
         self.source = as_pandas(source)
         self.given, self.versions = _read(self.source)
+        #: The columns of the frame that the code begins with.
+        self.written = frozenset(self.given.columns)
+        if citations is not None:
+            self.given = _with_citations(self.given, as_pandas(citations), dataset)
         refuse_missing(self.given, _NEEDED)
         chosen_rows(self.given, counted=False)
         frame = self.frame = _with_kinds(self.given)
@@ -285,7 +291,7 @@ class Rows:
             return [(equal_term(self.frame, "field", [field])[0], mask), *of_schema]
         if column not in self.frame.columns:
             return []
-        is_written = column in self.given.columns and NOT_GIVEN not in names
+        is_written = column in self.written and NOT_GIVEN not in names
         return [(equal_term(self.frame, column, names)[0] if is_written else None, mask)]
 
     def _compared(self, left: Mask, selection: Selection) -> list[Term]:
@@ -418,6 +424,19 @@ def _with_kinds(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     kinds = frame["kind"].tolist() if "kind" in frame.columns else mismatch_kinds(frame)
     return frame.assign(mismatch=pd.Series(kinds, index=frame.index, dtype=TEXT))
+
+
+def _with_citations(fields: pd.DataFrame, citations: Any, dataset: Any) -> pd.DataFrame:
+    """Add what the citations of a value are worth: of several, the first that is not right."""
+    scored = score_citations(fields, citations, dataset)
+    keys = [name for name in ("run", "document") if name in fields and name in citations]
+    verdicts: dict[tuple[str, ...], str] = {}
+    for *ids, verdict in scored[[*keys, "path", "verdict"]].astype(str).to_numpy():
+        if verdicts.get(tuple(ids), "right_place") == "right_place":
+            verdicts[tuple(ids)] = verdict
+    paths = fields["predicted_path"].fillna(fields["path"])
+    rows = zip(*(fields[name].astype(str) for name in keys), paths, strict=True)
+    return fields.assign(citation=pd.array([verdicts.get(row) for row in rows], dtype=TEXT))
 
 
 def _names(frame: pd.DataFrame, column: str) -> pd.Categorical:

@@ -21,9 +21,9 @@ from extractbench_nb.support.pandas_helpers import is_missing, own_copy
 from extractbench_nb.support.wording import accepted_text, one_line, plural, ratio_text, value_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views import failures_model as model
-from extractbench_nb.views.sides import MOST, alone, beside
+from extractbench_nb.views.sides import MOST, beside
 from extractbench_nb.views.static import score_text
-from extractbench_nb.views.view import View, checked_name, known, part
+from extractbench_nb.views.view import Choice, View, checked_name, known, part
 
 if TYPE_CHECKING:
     from extractbench_nb.construction import TableDataset
@@ -130,19 +130,19 @@ def legend(grid: model.Heatmap, chosen: model.Selection, compared: str) -> Node:
     """Say what colours and signs mean; only signs that are there."""
 
     def key(kind: str, sign: str, meaning: str) -> Node:
-        return h("span", h("span", sign, cls=f"xb-swatch {kind}"), f" {meaning}; ", cls="xb-key")
+        return h("span", h("span", sign, cls=f"xb-swatch {kind}"), f" {meaning}", cls="xb-key")
 
     if chosen.pair is not None and compared not in (chosen.rows, chosen.columns):
         scale = [key("xb-loss2", "−", "B is worse"), key("xb-gain2", "+", "B is better")]
     else:
         steps = h("span", [h("i", cls=f"xb-s{at}") for at in range(11)], cls="xb-scale", live=True)
         words = model.MEASURES[chosen.measure]
-        scale = [h("span", f"{words} 0 ", steps, " to 1; ", cls="xb-key")]
+        scale = [h("span", f"{words} 0 ", steps, " to 1", cls="xb-key")]
     if any(cell.invalid == cell.rows for cell in grid.cells.values()):
         scale.append(key("xb-invalid xb-s0", INVALID, "not JSON"))
     if len(grid.cells) < len(grid.rows) * len(grid.columns):
         scale.append(key("xb-absent", "·", f"no row of this {chosen.rows} and {chosen.columns}"))
-    return h("p", scale, cls="xb-legend")
+    return h("p", [part for drawn in scale for part in ("; ", drawn)][1:], cls="xb-legend")
 
 
 _TRAITS = model.Selection._fields
@@ -173,7 +173,7 @@ class FailureExplorer(View):
     inside_arrays, valid_only : bool
         Whether rows that do not enter the scores are there too; whether outputs that are not JSON
         are left out.
-    outcome, metric, reason, mismatch, text : str
+    outcome, metric, reason, mismatch, citation, text : str
         What listed values must have: `text` in path, gold or predicted value. Empty for all.
     failures_only : bool
         Whether values that pass are left out.
@@ -184,27 +184,28 @@ class FailureExplorer(View):
     kind = "explore"
     styles = ("explore.css",)
     settable = frozenset({*_TRAITS, *_PAGES}) - {"selected_cell"}
-    rows = traitlets.Unicode("field")
-    columns = traitlets.Unicode("document")
-    measure = traitlets.Unicode("score")
-    a = traitlets.Unicode(None, allow_none=True)
-    b = traitlets.Unicode(None, allow_none=True)
-    compare = traitlets.Unicode("")
-    schema = traitlets.Unicode(None, allow_none=True)
+    rows = Choice("field")
+    columns = Choice("document")
+    measure = Choice("score")
+    a = Choice(None, allow_none=True)
+    b = Choice(None, allow_none=True)
+    compare = Choice("")
+    schema = Choice(None, allow_none=True)
     inside_arrays = traitlets.Bool(False)
     valid_only = traitlets.Bool(False)
     selected_cell = traitlets.Tuple()
-    outcome = traitlets.Unicode("")
-    metric = traitlets.Unicode("")
-    reason = traitlets.Unicode("")
-    mismatch = traitlets.Unicode("")
+    outcome = Choice("")
+    metric = Choice("")
+    reason = Choice("")
+    mismatch = Choice("")
+    citation = Choice("")
     text = traitlets.Unicode("")
     failures_only = traitlets.Bool(False)
     row_page = traitlets.Int(0)
     column_page = traitlets.Int(0)
     value_page = traitlets.Int(0)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options by name
         self,
         source: Any,
         *,
@@ -212,10 +213,11 @@ class FailureExplorer(View):
         columns: str | None = None,
         measure: str = "score",
         dataset: Dataset | TableDataset | None = None,
+        citations: pd.DataFrame | None = None,
         name: str | None = None,
     ) -> None:
         self._changes = 1  # the page is drawn once all of it is set
-        self._rows = model.Rows(source)
+        self._rows, self._citations = model.Rows(source, citations, dataset), citations
         columns = columns or _best_columns(self._rows, rows)
         if rows == columns:
             raise InputError(f"rows and columns are both {rows!r}; choose two of {model.AXES}")
@@ -271,16 +273,11 @@ class FailureExplorer(View):
         words = model.COMPARISONS.items()
         return {name: text for name, text in words if paired or name in ("", "disagree")}
 
-    @traitlets.validate(
-        *("rows", "columns", "measure", "schema", "compare", "a", "b", *model.ASKED)
-    )
-    def _known_name(self, proposal: Any) -> Any:
-        trait, value = proposal["trait"].name, proposal["value"]
-        if not value and trait not in ("rows", "columns", "measure"):
-            return value
-        fixed: dict[str, Iterable[str]] = {"measure": model.MEASURES, "compare": self._comparisons}
-        fixed |= dict.fromkeys(("rows", "columns"), model.AXES)
-        return known(trait, value, fixed[trait] if trait in fixed else self._names_of(trait))
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the axes, measures and comparisons, or the names that occur in the rows."""
+        named: dict[str, Iterable[str]] = dict.fromkeys(("rows", "columns"), model.AXES)
+        named |= {"measure": model.MEASURES, "compare": self._comparisons}
+        return named[trait] if trait in named else self._names_of(trait)
 
     @traitlets.validate("selected_cell")
     def _known_cell(self, proposal: Any) -> tuple[str | None, ...]:
@@ -430,12 +427,14 @@ class FailureExplorer(View):
 
             return MatchesView(ev, path, pdf=pdf), f"{where} {path}"
         if kind in ("evidence", "gold") and self._dataset is not None:
-            from extractbench_nb.views.evidence_view import EvidenceView
+            from extractbench_nb.views.evidence_view import evidence_of
 
-            is_gold = kind == "gold" or row["predicted_state"] != "present"
-            there = path if is_gold or is_missing(row["predicted_path"]) else row["predicted_path"]
-            side = "gold" if is_gold else "predicted"
-            page = EvidenceView(self._dataset, document, ev, side=side, path=there)
+            cited = self._citations
+            for name, wanted in labels.items():
+                if cited is not None and name in cited:
+                    cited = cited[cited[name].astype(str) == wanted]
+            side = "gold" if kind == "gold" else ""
+            page = evidence_of(row, self._dataset, document, ev, side=side, citations=cited)
             return page, f"{where} {path} on its page"
         from extractbench_nb.views.evaluation_view import EvaluationView
 
@@ -563,33 +562,38 @@ class FailureExplorer(View):
         parts += ["failures only" if self.failures_only else "", self.text.strip()]
         only = ", ".join(one_line(text, _LONGEST_NAME) for text in parts if text)
         clear = ui.button("Clear", "clear", aria_label="Clear selection and filters of values")
+        saved = len(body) if self.selected_cell or only else 1  # of all cells, the worst path
+        rest = h("div", body[saved:], live=True) if body[saved:] else None
         return h(
             "div",
             h("p", h("b", title), role="status", cls="xb-values-title"),
             h("p", f"Only: {only}.", static=True) if only else None,
             h("p", self._said, cls="xb-bad", role="alert") if self._said else None,
-            [self._chips(trait) for trait in ("reason", "mismatch")],
+            [self._chips(trait) for trait in ("reason", "mismatch", "citation")],
             ui.toolbar(
                 ui.check("failures only", "set:failures_only", self.failures_only),
                 clear if self.selected_cell or only else None,
                 ui.copy("Copy pandas", query.code) if len(query.code) <= _LONGEST_COPY else None,
                 ui.pager(page, "set:value_page", "paths"),
             ),
-            h("div", body, cls="xb-list", keys="list", scroll=True) if body else None,
-            ui.more(page.total - page.last, "paths", static=True),
+            h("div", body[:saved], rest, cls="xb-list", keys="list", scroll=True) if body else None,
+            ui.more(page.total - page.first - len(body[:saved]), "paths", static=True),
         )
 
     def _chips(self, trait: str) -> Node | None:
-        """Count the failures of the chosen cell by what is wrong; a click lists one kind."""
-        places, codes = self._query.chosen, self._rows.names[trait].codes
-        counts = Counter(codes[places[~self._rows.right[places]]].tolist())
+        """Count the chosen cell's failures, or all its citations, by kind; a click lists one."""
+        places, codes, said = self._query.chosen, self._rows.names[trait].codes, "Citations"
+        if trait != "citation":
+            places, said = places[~self._rows.right[places]], f"Failures by {trait}"
+        counts = Counter(codes[places].tolist())
         names, chosen = self._names_of(trait), getattr(self, trait)
         chips = []
         for code, number in counts.most_common(_MOST_CHIPS):
             words = one_line(names[code].replace("_", " "), _LONGEST_NAME)
+            words = f"cited: {words}" if trait == "citation" else words
             if names[code] != model.NOT_GIVEN:
                 chips.append(((trait, None if names[code] == chosen else code), words, number))
-        return ui.chips(f"Failures by {trait}", "pick", chips, (trait, None))
+        return ui.chips(said, "pick", chips, (trait, None))
 
     def _value(self, key: int, records: Mapping[int, Any]) -> Node:
         """Draw one path: gold, and each answer with the runs that gave it, failing ones first."""
@@ -647,6 +651,8 @@ class FailureExplorer(View):
                 told = (record["reason"], record["mismatch"])
                 words += [text.replace("_", " ") for text in told if isinstance(text, str)]
             words.append(accepted_text(record.get("accepted_as"), _LONGEST_NAME))
+            if isinstance(citation := record.get("citation"), str):
+                words.append(f"cited: {citation.replace('_', ' ')}")
             said = " · ".join(one_line(text, _LONGEST_NAME) for text in words if text)
             verdicts.append(h("div", ui.mark(record["outcome"]), " ", said))
         counts: list[tuple[str, int]] = []
@@ -714,14 +720,12 @@ def _sides(row: Mapping[str, Any], *, long: bool) -> tuple[Any, Any, bool]:
     """
     values = row["gold"], row["predicted"]
     states = str(row["gold_state"]), str(row["predicted_state"])
-    size = max(len(value_text(value)) for value in values)
     is_array = any(isinstance(value, list | tuple) for value in values)
-    if is_array and size > _LONGEST_ARRAY and not long:
-        gold, predicted = (alone(*side) for side in zip(values, states, strict=True))
-        return gold, predicted, True
-    limit = MOST if long else _LONGEST_VALUE
-    room = 2 * limit if states == ("present", "present") else limit
-    return *beside(*values, states, limit=limit), size > room and not long
+    is_counted = is_array and not long and max(len(value_text(v)) for v in values) > _LONGEST_ARRAY
+    limit, form = MOST if long else _LONGEST_VALUE, "count" if is_counted else "line"
+    gold, predicted = beside(*values, states, limit=limit, form=form)
+    is_cut = is_counted or bool(gold.hidden or predicted.hidden)
+    return gold.segments, predicted.segments, is_cut and not long
 
 
 def _answer(names: Content, value: Any, verdict: Content, below: Content = None) -> Node:

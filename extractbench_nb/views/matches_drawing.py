@@ -22,16 +22,19 @@ _MOST_SUMS, _WIDEST, _LONGEST = 12, 60, 600
 
 def sums_table(board: Board, field: str = "") -> Node | None:
     """Draw in which fields pairs differ, how many of them, and the difference most of them have."""
+    shown = list(board.sums.items())[:_MOST_SUMS]
+    found = [(name, total, *board.commonest(name)) for name, total in shown]
+    has_often = any(often > 1 for *_, often in found)
     rows = []
-    for name, total in list(board.sums.items())[:_MOST_SUMS]:
-        sides, often = board.commonest(name)
-        cells = [h("td", ui.segments(side), cls="xb-value", dir="auto") for side in sides]
+    for name, total, sides, often in found:
+        cells = [h("td", ui.segments(s.segments), cls="xb-value", dir="auto") for s in sides]
         said = f"{often:,} of {total:,}" if often > 1 else ""
         kind = "xb-failed" if field and name == field else None
         head = h("th", name or "value", scope="row")
         count = h("td", f"{total:,}", cls="xb-num")
-        rows.append(h("tr", head, count, cells, h("td", said, cls="xb-quiet"), cls=kind, key=name))
-    heads = ("field", "pairs", *_SIDES, "most frequent difference")
+        last = h("td", said, cls="xb-quiet") if has_often else None
+        rows.append(h("tr", head, count, cells, last, cls=kind, key=name))
+    heads = ("field", "pairs", *_SIDES, *["most frequent difference"] * has_often)
     title = h("p", h("b", "What differs in pairs"))
     return h("div", title, ui.table(heads, h("tbody", rows), cls="xb-differ")) if rows else None
 
@@ -63,7 +66,10 @@ def pairs(board: Board, rows: Sequence[Row], chosen: Row | None, text: str = "")
         for row, lines, hidden in shown
     ]
     heads = ("status", "gold → predicted", *["field"] * is_named, *_SIDES, "similarity")
-    cells = [h("th", name, scope="col", key=name) for name in heads]
+    cells = [
+        h("th", name, scope="col", key=name, cls="xb-num" if name == "similarity" else None)
+        for name in heads
+    ]
     return ui.table(cells, bodies, cls="xb-pairs", keys="list")
 
 
@@ -81,7 +87,7 @@ def _pair(row: Row, lines: Sequence[Any], hidden: int, *, named: bool, text: str
     trs = []
     for at, (place, texts, is_failed) in enumerate(lines):
         sides: list[Node | None] = [
-            h("td", ui.segments(side, text), cls="xb-value", dir="auto", key=name)
+            h("td", ui.segments(side.segments, text), cls="xb-value", dir="auto", key=name)
             for name, side in zip(_SIDES, texts, strict=True)
         ]
         if alone := _ALONE.get(row.status):

@@ -17,7 +17,7 @@ from extractbench_nb.errors import InputError
 from extractbench_nb.stats import mismatch_kinds
 from extractbench_nb.support.wording import fitted, value_text
 from extractbench_nb.views.controls import rows_of
-from extractbench_nb.views.sides import MOST, Pair, Side, Sides, beside, whole
+from extractbench_nb.views.sides import MOST, Side, beside
 
 STATUSES = ("matched", "differing", "missed", "spurious")
 #: Orders of rows, and the pandas method that sorts ``Evaluation.matches`` in this way.
@@ -40,6 +40,7 @@ _QUOTED = re.compile(r"\['([A-Za-z_$][\w$-]*)'\]")
 _STEP = re.compile(r"^((?:\['(?:[^'\\]|\\.)*'\])?\[\+?\d+\])", re.DOTALL)
 
 Values = tuple[Any, Any]
+Sides = tuple[Side, Side]
 
 
 class Row(NamedTuple):
@@ -130,12 +131,11 @@ def _leaves(item: Any) -> dict[str, Any]:
 
 def short_sides(gold: Any, predicted: Any) -> Sides:
     """Write two values side by side, with differences marked; arrays as a list of their leaves."""
-    states = ["missing" if value is MISSING else "present" for value in (gold, predicted)]
     values = [
         " · ".join(map(json_text, scalars(value))) or value if isinstance(value, list) else value
         for value in (gold, predicted)
     ]
-    return beside(values[0], values[1], states, limit=_SHORT)
+    return beside(*values, limit=_SHORT, form="line")
 
 
 # --- thresholds -----------------------------------------------------------------------------------
@@ -347,13 +347,8 @@ class Board:
                     MISSING if field.gold_state == "missing" else field.gold,
                     MISSING if field.predicted_state == "missing" else field.predicted,
                 )
-                states = [
-                    "missing" if value is MISSING else "null" if value is None else "present"
-                    for value in values
-                ]
-                gold, predicted = (None if value is MISSING else value for value in values)
                 limit = MOST if number in whole_of else _LONG
-                sides = whole(Pair(gold, predicted, states[0], states[1]), limit)
+                sides = beside(*values, limit=limit, form="indented")
             seen.add(place)
             places.append(Place(number, label(place) if sides else "", sides, field))
         return places, len(found) - len(places)
@@ -364,8 +359,8 @@ class Board:
         head = f"{fitted(self.path, 90)} · {counts.iloc[0]:,} gold, {counts.iloc[1]:,} predicted "
         if self.summary["matched"] is pd.NA:
             return f"{head}items · not aligned"
-        matched, *others = (f"{int(self.summary[status]):,} {status}" for status in STATUSES)
-        return f"{head}items · {matched}, {'; '.join([', '.join(others[:2]), others[2]])}"
+        said = ", ".join(f"{int(self.summary[status]):,} {status}" for status in STATUSES)
+        return f"{head}items · {said}"
 
 
 def _item_steps(rows: Sequence[Row]) -> dict[tuple[int | None, int | None], str]:

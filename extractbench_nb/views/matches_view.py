@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from extractbench_nb.views.matches_model import (
     Row,
     ordered,
 )
-from extractbench_nb.views.view import View, checked_name, known, part
+from extractbench_nb.views.view import Choice, View, checked_name, part
 
 _SIDES = ("gold", "predicted")
 #: Rows on a page, and arrays in the menu.
@@ -63,10 +63,10 @@ class MatchesView(View):
     path = traitlets.Unicode("")
     selected_pair = traitlets.Any(None, allow_none=True)
     thresholds = traitlets.Dict()
-    status = traitlets.Unicode("")
+    status = Choice("")
     text = traitlets.Unicode("")
-    field = traitlets.Unicode("")
-    sort = traitlets.Unicode("failing")
+    field = Choice("")
+    sort = Choice("failing")
     page = traitlets.Int(0)
 
     def __init__(
@@ -130,11 +130,9 @@ class MatchesView(View):
                 self._use(Board(self._ev, change["new"]))
                 self.thresholds, self.page = {}, 0
 
-    @traitlets.validate("status", "sort", "field")
-    def _known_word(self, proposal: Any) -> str:
-        name, value = proposal["trait"].name, proposal["value"]
-        names = {"status": ("", *STATUSES), "sort": ORDERS, "field": ("", *self._board.sums)}
-        return known(name, value, names[name])
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the statuses, the orders, or the fields that pairs fail in."""
+        return {"status": STATUSES, "sort": ORDERS, "field": self._board.sums}[trait]
 
     @traitlets.validate("page")
     def _existing_page(self, proposal: Any) -> int:
@@ -214,16 +212,6 @@ class MatchesView(View):
         with self.hold_trait_notifications():
             self.status = self.text = self.field = ""
 
-    def do_status(self, status: Any) -> None:
-        """List the items of one status only, or all again."""
-        if status in STATUSES:
-            self.status = "" if status == self.status else status
-
-    def do_field_chip(self, field: Any) -> None:
-        """List the pairs that fail in one field only, or all again."""
-        if isinstance(field, str) and field in self._board.sums:
-            self.field = "" if field == self.field else field
-
     def do_unfold(self, _: Any) -> None:
         """List the matched pairs too, or fold them again."""
         self._unfolded = not self._unfolded
@@ -251,21 +239,14 @@ class MatchesView(View):
 
     def do_page(self, number: Any) -> None:
         """Open the PDF page where the value at a place of the chosen pair is."""
-        from extractbench_nb.views.evidence_view import EvidenceView
+        from extractbench_nb.views.evidence_view import evidence_of
 
         if self._chosen is None or self._pdf is None:
             return
         for place in self._board.places(self._chosen, ())[0]:
             if place.number == number and place.field is not None:
-                path, other = place.field.path, place.field.predicted_path
                 side = _SIDES[place.field.gold_state == "missing"]
-                path = other if side == "predicted" and pd.notna(other) else path
-                view = EvidenceView(None, self._pdf, self._ev, side=side)
-                values = view.values["path"]
-                # of an array, its first value
-                inside = values[(values == path) | values.str.startswith((f"{path}.", f"{path}["))]
-                if len(inside):
-                    view.selected_path = inside.iloc[0]
+                view = evidence_of(place.field, None, self._pdf, self._ev, side=side)
                 self.open_view(view, f"PDF, {side}")
 
     # --- what is shown -----------------------------------------------------------------------
@@ -320,8 +301,8 @@ class MatchesView(View):
             ),
             h(
                 "div",
-                ui.chips("Items by status", "status", shown, self.status),
-                field_chips(self._board, "field_chip", self.field),
+                ui.chips("Items by status", "toggle:status", shown, self.status),
+                field_chips(self._board, "toggle:field", self.field),
                 cls="xb-by-chips",
             ),
         )
@@ -347,7 +328,7 @@ class MatchesView(View):
     def _rows(self) -> Node:
         board, chosen, in_list, listed = self._board, self._chosen, self._in_list, self._listed
         cut = ui.page_of(len(in_list), self.page, PAGE)
-        parts = [f"Items: {ORDERS[self.sort]}"]
+        parts = [ORDERS[self.sort]]
         parts += [f"only {self.status}"] if self.status else []
         parts += [f"failing in {fitted(self.field, _WIDEST)}"] if self.field else []
         parts += [f"with {fitted(self.text, _WIDEST)!r}"] if self.text.strip() else []
@@ -356,8 +337,8 @@ class MatchesView(View):
         table = pairs(board, cut.of(in_list), chosen, self.text)
         return h(
             "div",
-            ui.listed(f"{which}: {len(listed):,} of {plural(len(board.rows), 'row')}", cut, "rows"),
-            h("p", f"{which}: {ui.shown_text(cut, 'rows')}", static=True),
+            ui.listed(f"{len(listed):,} of {plural(len(board.rows), 'row')}, {which}", cut, "rows"),
+            h("p", f"{ui.shown_text(cut, 'Rows')}, {which}", static=True),
             h("div", table, cls="xb-scroll", scroll=True, escape="close" if chosen else None)
             if in_list
             else h("p", self._why_empty(), cls="xb-empty"),
@@ -425,7 +406,7 @@ class MatchesView(View):
 
 
 def _measures(summary: pd.Series) -> str:
-    counts = [f"{summary[name]} {name}" for name in STATUSES]
+    counts = [f"{summary[name]:,} {name}" for name in STATUSES]
     ratios = [
         f"{name} {'n/a' if pd.isna(summary[name]) else ratio_text(summary[name])}"
         for name in ("precision", "recall", "f1", "score")

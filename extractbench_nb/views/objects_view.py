@@ -30,11 +30,10 @@ from extractbench_nb.views import controls as ui
 from extractbench_nb.views.palette import SERIES
 from extractbench_nb.views.static import score_text
 from extractbench_nb.views.tables_view import TableView, covered
-from extractbench_nb.views.view import View, checked_name, known, part
+from extractbench_nb.views.view import View, checked_name, part
 
 _Box: TypeAlias = tuple[float, float, float, float]
 
-BOXES = {"detected": "as detected, from the threshold on", "resolved": "as resolved"}
 #: By class; those that lie over each other differ most.
 _COLOURS = {label: SERIES[n] for label, n in zip(STRUCTURE_LABELS, (7, 0, 5, 3, 4, 2), strict=True)}
 _MOST_BOXES, _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 400, 60, 30, 80
@@ -44,7 +43,7 @@ _MARGIN = 10
 
 
 class Object(NamedTuple):
-    """An object by its position in the input, as detected or as resolved, and the last action."""
+    """An object by its position in the input, with its box as detected and the last action."""
 
     number: int
     label: str
@@ -60,10 +59,6 @@ class ObjectsView(View):
     ----------
     threshold : float
         The least score, 0 to 1; conflicts are resolved anew at another one.
-    labels : list of str
-        The classes whose boxes are drawn, some of `STRUCTURE_LABELS`.
-    boxes : str
-        Which boxes are drawn: ``detected``, with a score from the threshold on, or ``resolved``.
     selected : int or None
         Position of the chosen object in the input.
     result : ResolvedTable
@@ -72,10 +67,8 @@ class ObjectsView(View):
 
     kind = "objects"
     styles = ("tables.css", "objects.css")
-    settable = frozenset({"threshold", "boxes", "selected"})
+    settable = frozenset({"threshold", "selected"})
     threshold = traitlets.Float(0.5)
-    labels = traitlets.List(traitlets.Unicode(), list(STRUCTURE_LABELS))
-    boxes = traitlets.Unicode("detected")
     selected = traitlets.Int(None, allow_none=True)
 
     def __init__(
@@ -133,15 +126,6 @@ class ObjectsView(View):
         is_first = change["new"] == self._given.threshold
         self._use(self._given if is_first else self._given.with_threshold(change["new"]))
 
-    @traitlets.validate("boxes")
-    def _known_boxes(self, proposal: Any) -> str:
-        return known("boxes", proposal["value"], BOXES)
-
-    @traitlets.validate("labels")
-    def _known_labels(self, proposal: Any) -> list[str]:
-        names = [known("labels", name, STRUCTURE_LABELS) for name in proposal["value"]]
-        return [label for label in STRUCTURE_LABELS if label in names]
-
     @traitlets.validate("selected")
     def _known_object(self, proposal: Any) -> int | None:
         number: int | None = proposal["value"]
@@ -151,21 +135,11 @@ class ObjectsView(View):
             )
         return number
 
-    @traitlets.observe("selected")
-    def _show_class(self, _: Any) -> None:
-        """Draw the boxes of the class of the chosen object."""
-        if self.selected is not None:
-            self.labels = [*self.labels, self._detected[self.selected].label]
-
     # --- events of the page -----------------------------------------------------------------------
 
     def do_clear(self, _: Any) -> None:
         """Choose nothing."""
         self.selected = None
-
-    def do_label(self, label: Any) -> None:
-        """Draw the boxes of a class, or no longer."""
-        self.labels = [n for n in STRUCTURE_LABELS if (n in self.labels) != (n == label)]
 
     def do_point(self, place: Any) -> None:
         """Choose the smallest box at a place, or after the chosen one the next larger one."""
@@ -189,25 +163,20 @@ class ObjectsView(View):
 
     def draw(self) -> dict[str, Node]:
         """Draw the boxes over the picture, the table and the chosen object."""
-        tools = ui.toolbar(
-            ui.slider("Threshold", "set:threshold", self.threshold, (0, 1), 0.01),
-            ui.menu("Boxes", "set:boxes", BOXES, self.boxes),
-        )
-        told = f"Threshold {self.threshold:g}; boxes {BOXES[self.boxes]}."
+        slider = ui.slider("Threshold", "set:threshold", self.threshold, (0, 1), 0.01)
         beside = h("div", part("table"), part("object"))
         page = h(
             "div",
             part("said"),
-            tools,
-            h("p", told, static=True),
-            part("classes"),
+            ui.toolbar(slider),
+            h("p", f"Boxes as detected, with a score from {self.threshold:g} on.", static=True),
+            self._classes(),
             h("div", h("div", part("sheet")), beside, cls="xb-beside"),
             cls="xb-tables",
         )
         return {
             "page": page,
             "said": self._said(),
-            "classes": self._classes(),
             "sheet": self._sheet(),
             "picture": self._picture,
             "table": self._table(),
@@ -217,9 +186,6 @@ class ObjectsView(View):
     def _drawn(self) -> list[Object]:
         """Return the objects whose boxes are drawn, by class and from the upper left on."""
         drawn = [one for one in self._detected.values() if one.score >= self.threshold]
-        if self.boxes == "resolved":
-            drawn = [self._detected[n]._replace(box=left[0]) for n, left in self._left.items()]
-        drawn = [one for one in drawn if one.label in self.labels]
         return sorted(drawn, key=lambda one: (STRUCTURE_LABELS.index(one.label), *one.box[1::-1]))
 
     def _said(self) -> Node:
@@ -242,22 +208,15 @@ class ObjectsView(View):
         return h("div", h("p", told, role="status"), scores)
 
     def _classes(self) -> Node:
-        """Draw a switch per class; static HTML has what the colours mean."""
+        """Say what the colours mean, and count the classes."""
         counts = Counter(one.label for one in self._detected.values())
-        switches = [
-            ui.button(
-                h("span", _key(label), f"{label} ({counts[label]:,})"),
-                "label",
-                label,
-                keep=True,
-                aria_pressed="true" if label in self.labels else "false",
-                key=label,
-            )
+        named = [
+            h("span", _key(label), f"{label} ({counts[label]:,})", key=label)
             for label in STRUCTURE_LABELS
             if counts[label]
         ]
         dropped = h("span", h("i", cls="xb-key xb-dropped"), "dropped", cls="xb-quiet")
-        return h("div", switches, dropped, cls="xb-controls")
+        return h("div", named, dropped, cls="xb-controls")
 
     def _sheet(self) -> Node:
         left, top, width, height = self._extent

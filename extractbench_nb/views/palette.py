@@ -201,4 +201,5 @@ def over_essential() -> str:
             f".xb-s{step} {{ background-color: var(--xb-s{step}) !important; "
             f"color: var(--xb-{ink}) !important; }}"
         )
-    return "\n".join([*rules, ".xb-heat thead th { text-align: center !important; }"])
+    centred = ".xb-heat thead th, .xb-heat .xb-means td:not(.xb-corner)"
+    return "\n".join([*rules, f"{centred} {{ text-align: center !important; }}"])

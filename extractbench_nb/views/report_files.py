@@ -188,7 +188,7 @@ def _summary_text(content: Record) -> str:
         f"Field Score: {content['field_score']:.3f} ({mean})",
         f"Pass Rate: {content['overall_pass_rate']:.1%}",
         f"Evaluated: {plural(outcomes['total_evaluated'], 'field')} ({counts})",
-        *(text for pair in limits(content) for text in pair),
+        *(text for pair in limits(content["summary"], content["problem"]) for text in pair),
     ]
     sections = {
         "OVERALL RESULTS": results,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -11,18 +11,19 @@ import pandas as pd
 
 from extractbench_nb.core import Evaluation
 from extractbench_nb.support.nodes import Content, Node, h
+from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import accepted_text, cut, dollars, plural, ratio_text
 from extractbench_nb.views import controls as ui
 from extractbench_nb.views.matches_drawing import pairs, sums_table
 from extractbench_nb.views.matches_model import STATUSES, Board, ordered
 from extractbench_nb.views.palette import DARK, LIGHT, css_variables
-from extractbench_nb.views.sides import Segment, alone, compared
+from extractbench_nb.views.sides import beside
 from extractbench_nb.views.static import asset, page
 
 Record: TypeAlias = dict[str, Any]
 
-_LONGEST = 200
-_MOST_FIELDS, _MOST_ARRAYS, _MOST_PAIRS, _MOST_WARNINGS = 1_000, 60, 25, 100
+_LONGEST, _LONGEST_VALUE = 200, 500
+_MOST_FIELDS, _MOST_ARRAYS, _MOST_PAIRS = 1_000, 60, 25
 _OPEN_ARRAYS = 3
 #: The outcomes of fields in the order of the bar.
 _OUTCOMES = (
@@ -40,9 +41,6 @@ def evaluation_page(ev: Evaluation, content: Record) -> str:
     text = "Every field passes." if rows else "No field is scored: the scores say nothing."
     arrays = [array for array in content["arrays"] if array["matched"] is None or array["matches"]]
     arrays.sort(key=lambda array: array["f1"] or 0.0)
-    rules = [
-        r for r in content["rules"] if {r["outcome_gold"], r["outcome_predicted"]} != {"holds"}
-    ]
     sections = [
         _headline(content),
         _section(
@@ -70,8 +68,7 @@ def evaluation_page(ev: Evaluation, content: Record) -> str:
         )
         if arrays
         else None,
-        _rules(rules) if rules else None,
-        _warnings(content["warnings"]) if content["warnings"] else None,
+        *(_framed(*section) for section in _findings(content) if len(section[2])),
         _meta(content),
     ]
     return _page(content, "Extraction report", sections)
@@ -79,17 +76,17 @@ def evaluation_page(ev: Evaluation, content: Record) -> str:
 
 def scored_page(content: Record, sections: Iterable[tuple[str, str, pd.DataFrame]]) -> str:
     """Write ``report.html`` of scores, from title, explanation and rows of each section."""
-    parts = [
-        _section(
-            title,
-            h("p", about, cls="xb-quiet"),
-            _frame(title, frame.head(_MOST_FIELDS)) if len(frame) else None,
-            _more(len(frame) - _MOST_FIELDS, "report.json"),
-            count=len(frame),
-        )
-        for title, about, frame in sections
-    ]
-    return _page(content, "Scored results", parts)
+    return _page(content, "Scored results", [_framed(*section) for section in sections])
+
+
+def _framed(title: str, about: str, frame: pd.DataFrame) -> Node:
+    return _section(
+        title,
+        h("p", about, cls="xb-quiet"),
+        _frame(title, frame.head(_MOST_FIELDS)) if len(frame) else None,
+        _more(len(frame) - _MOST_FIELDS, "report.json"),
+        count=len(frame),
+    )
 
 
 def _frame(label: str, frame: pd.DataFrame) -> Node:
@@ -182,6 +179,7 @@ def _headline(content: Record) -> Node:
         rects.append(h("rect", cls=f"xb-{name}", **place))
         start += width
     words = ui.counts_text(counts)
+    limited = limits(content["summary"], content["problem"])
     bar = h("svg", rects, role="img", aria_label=words, cls="xb-meter")
     scores = (
         f"{passed:,} of {plural(evaluated, 'field')} pass. Overall score "
@@ -194,21 +192,23 @@ def _headline(content: Record) -> Node:
         h("div", bar, h("p", words, cls="xb-quiet")) if counts else None,
         h("p", scores),
         [h("p", ui.sentence(cut(text, 600))) for text in content["causes"]],
-        [h("p", h("b", title), f" {rest}", cls="xb-alert") for title, rest in limits(content)],
+        [h("p", h("b", title), f" {rest}", cls="xb-alert") for title, rest in limited],
         aria_label="Scores",
     )
 
 
-def limits(content: Record) -> list[tuple[str, str]]:
-    """Say what limits the scores: in short, and what follows."""
-    summary, found = content["summary"], []
-    if not content["outcomes"]["total_evaluated"]:
+def limits(
+    summary: Mapping[str, Any] | pd.Series[Any], problem: str | None
+) -> list[tuple[str, str]]:
+    """Say what limits the scores of a summary: in short, and what follows."""
+    found = []
+    if not summary["evaluated"]:
         found.append(("No field is scored.", "The scores are meaningless."))
-    if content["problem"] is not None:
-        found.append(("The extracted text is not JSON.", cut(content["problem"], 600)))
+    if problem is not None:
+        found.append(("The prediction is not JSON.", cut(problem, 600)))
     if errors := int(summary["judge_errors"]):
         share = summary["pass_rate_judged"]
-        judged = "" if share is None else f"; of the fields with a verdict {share:.1%} pass"
+        judged = "" if is_missing(share) else f"; of the fields with a verdict {share:.1%} pass"
         title = f"{plural(errors, 'field')} without a verdict."
         found.append((title, f"The pass rate is a lower bound{judged}."))
     if summary["gold_coverage"] < 1:
@@ -226,18 +226,15 @@ def _fields(rows: Sequence[Record]) -> Node:
 
 
 def _field(row: Record) -> list[Node]:
-    sides: Sequence[Sequence[Segment]] = [
-        alone(row[f"{side}_value"], row[f"{side}_state"]) for side in ("gold", "extracted")
-    ]
-    if row["gold_state"] == row["extracted_state"] == "present":
-        sides = compared(row["gold_value"], row["extracted_value"])
+    states = row["gold_state"], row["extracted_state"]
+    sides = beside(row["gold_value"], row["extracted_value"], states, limit=_LONGEST_VALUE)
     why = [row["reason"], accepted_text(row["accepted_as"]), row["reasoning"]]
     metric = h("div", cut(row["metric_id"], _LONGEST), cls="xb-quiet")
     required = h("span", " required", cls="xb-quiet") if row["required"] else None
     return [
         h("td", ui.mark(row["outcome"])),
         h("td", ui.breakable(row["normalized_path"]), required, metric),
-        *(h("td", ui.segments(side), cls="xb-value", dir="auto") for side in sides),
+        *(h("td", ui.segments(s.segments), cls="xb-value", dir="auto") for s in sides),
         h("td", ui.score(row["score"]), cls="xb-num"),
         h("td", cut(" · ".join(filter(None, why)), 600), cls="xb-quiet", dir="auto"),
     ]
@@ -272,43 +269,28 @@ def _array(board: Board, is_first: bool) -> Node:
     return h("details", h("summary", title), lists, open=is_open, cls="xb-array")
 
 
-def _rules(rules: Sequence[Record]) -> Node:
-    heads = [h("th", name, scope="col") for name in ("rule", "gold", "extraction", "at fault")]
-    rows = []
-    for row in rules[:_MOST_WARNINGS]:
-        sides = {"gold": row["paths_gold"], "extraction": row["paths_predicted"]}
-        at_fault = "; ".join(
-            f"{side}: {', '.join(paths[:5])}" for side, paths in sides.items() if paths
-        )
-        outcomes = (row["outcome_gold"], row["outcome_predicted"] or "not JSON")
-        texts = [row["rule"], *outcomes, " · ".join(filter(None, [at_fault, row["message"]]))]
-        rows.append([h("td", cut(text, 600)) for text in texts])
-    about = "They do not change the scores. A rule that gold breaks is a reason to check gold."
-    return _section(
-        "Rules", h("p", about, cls="xb-quiet"), _scroll("Rules", heads, rows), count=len(rules)
-    )
-
-
-def _warnings(warnings: Sequence[Record]) -> Node:
-    groups: defaultdict[str, list[Record]] = defaultdict(list)
-    for warning in warnings:
-        groups[f"{warning['side']}: {warning['kind']}"].append(warning)
-    folded = [
-        _folded(
-            title,
-            len(group),
-            h(
-                "ul",
-                [
-                    h("li", ui.breakable(w["path"]), f" {cut(w['message'], 300)}")
-                    for w in group[:_MOST_WARNINGS]
-                ],
+def _findings(content: Record) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the rules that do not hold and the warnings, as sections."""
+    sides = {"gold": "gold", "predicted": "extraction"}
+    rules = [
+        {
+            "rule": row["rule"],
+            **{name: row[f"outcome_{side}"] or "not JSON" for side, name in sides.items()},
+            "at fault": "; ".join(
+                f"{name}: {', '.join(paths[:5])}"
+                for side, name in sides.items()
+                if (paths := row[f"paths_{side}"])
             ),
-            _more(len(group) - _MOST_WARNINGS, "report.json"),
-        )
-        for title, group in sorted(groups.items())
+            "message": row["message"] or "",
+        }
+        for row in content["rules"]
+        if {row["outcome_gold"], row["outcome_predicted"]} != {"holds"}
     ]
-    return _section("Warnings", folded, count=len(warnings))
+    about = "They do not change the scores. A rule that gold breaks is a reason to check gold."
+    yield "Rules", about, pd.DataFrame(rules, dtype=object)
+    columns = ["side", "kind", "path", "message"]
+    warnings = pd.DataFrame(content["warnings"], columns=columns, dtype=object)
+    yield "Warnings", "They do not change the scores.", warnings
 
 
 def _meta(content: Record) -> Node:

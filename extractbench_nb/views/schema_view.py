@@ -112,16 +112,19 @@ def tallies(paths: set[str], source: object) -> dict[str, Tally]:
     names = sorted(paths)
     places = {path: at for at, path in enumerate(names)}
     lineages = rows["schema_path"].map(lambda p: [places[n] for n in _lineage(p, paths)])
-    below = rows.assign(node=lineages).explode("node")
-    found: dict[str, Tally] = {}
-    node: Any
-    for node, group in below.groupby("node"):
-        own = group[group["counted"].to_numpy(dtype=bool)] if group["counted"].any() else group
-        outcomes = own["outcome"].value_counts().to_dict()
-        counts = tuple((name, int(outcomes[name])) for name in OUTCOMES if name in outcomes)
-        score = float(own["score"].mean()) if own["score"].notna().any() else None
-        found[names[node]] = score, counts
-    return found
+    below = rows.assign(node=lineages).explode("node", ignore_index=True)
+    counted = below["counted"].astype(bool)
+    below = below[counted | ~counted.groupby(below["node"]).transform("any")]
+    sizes = pd.crosstab(below["node"], below["outcome"])
+    counts: dict[Any, Any] = sizes.reindex(columns=OUTCOMES, fill_value=0).to_dict("index")
+    scores: dict[Any, Any] = below.groupby("node")["score"].mean().to_dict()
+    return {
+        names[node]: (
+            None if pd.isna(score) else float(score),
+            tuple((name, number) for name, number in counts[node].items() if number),
+        )
+        for node, score in scores.items()
+    }
 
 
 def _lineage(schema_path: object, paths: set[str]) -> list[str]:

@@ -13,7 +13,6 @@ from extractbench_nb.core.frames import as_pandas
 from extractbench_nb.core.schema import parse_schema
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import Evaluations
-from extractbench_nb.tables import GriTS, ResolvedTable, TableImage, TableResult
 from extractbench_nb.views.static import notebook_libraries
 
 if TYPE_CHECKING:
@@ -82,16 +81,19 @@ def show(  # noqa: PLR0913 - options, all but two by name
     UnavailableError
         ipywidgets or anywidget are not installed.
     """
-    is_comparison, is_batch = (
-        _is_of_construction(subject, kind) for kind in ("TableComparison", "TableEvaluations")
+    is_batch = isinstance(subject, Evaluations) or _is_a(
+        subject, "construction", "TableEvaluations"
     )
-    results = Evaluation | Evaluations | GriTS | ResolvedTable | TableImage
-    if evaluation is not None and (isinstance(subject, results) or is_comparison or is_batch):
+    is_comparison = _is_a(subject, "construction", "TableComparison")
+    is_grits = _is_a(subject, "tables", "GriTS")
+    has_objects = _is_a(subject, "tables", "ResolvedTable", "TableImage")
+    is_result = is_batch or is_comparison or is_grits or has_objects
+    if evaluation is not None and (is_result or isinstance(subject, Evaluation)):
         raise InputError(
             f"show() got a second argument beside {type(subject).__name__}; "
             "show(schema, evaluation) colours a schema's tree"
         )
-    if isinstance(subject, Evaluations) or is_batch:
+    if is_batch:
         return explore(subject)
     notebook_libraries()
     named: dict[str, Any] = {} if name is None else {"name": name}
@@ -103,15 +105,16 @@ def show(  # noqa: PLR0913 - options, all but two by name
         from extractbench_nb.views.construction_view import ConstructionView
 
         return ConstructionView(subject, documents=documents, retriever=retriever, **named)
-    if isinstance(subject, ResolvedTable | TableImage):
+    if has_objects:
         from extractbench_nb.views.objects_view import ObjectsView
 
         return ObjectsView(subject, image=image, true=true, **named)
-    if isinstance(subject, GriTS):
+    if is_grits:
         from extractbench_nb.views.tables_view import TableView
 
         return TableView(subject)
-    if isinstance(as_pandas(subject), pd.DataFrame | list | tuple | TableResult):
+    is_frame = isinstance(as_pandas(subject), pd.DataFrame | list | tuple)
+    if is_frame or _is_a(subject, "tables", "TableResult"):
         raise InputError(
             f"subject is of type {type(subject).__name__}; show() takes a schema, an Evaluation, "
             "Evaluations, what construction.compare(), grits() or from_objects() returns, or one "
@@ -122,10 +125,10 @@ def show(  # noqa: PLR0913 - options, all but two by name
     return SchemaExplorer(parse_schema(subject), evaluation)
 
 
-def _is_of_construction(subject: Any, kind: str) -> bool:
-    """Whether something is of a class of `construction`: who has one has imported the room."""
-    room = sys.modules.get("extractbench_nb.construction")
-    return room is not None and isinstance(subject, getattr(room, kind))
+def _is_a(subject: Any, room: str, *kinds: str) -> bool:
+    """Whether something is of a class of a room: who has one has imported the room."""
+    module = sys.modules.get(f"extractbench_nb.{room}")
+    return module is not None and isinstance(subject, tuple(getattr(module, k) for k in kinds))
 
 
 def show_matches(
@@ -171,13 +174,14 @@ def show_matches(
     return MatchesView(ev, path, name=name, pdf=pdf)
 
 
-def explore(
+def explore(  # noqa: PLR0913 - options by name
     source: Any,
     *,
     rows: str = "field",
     columns: str | None = None,
     measure: str = "score",
     dataset: Dataset | TableDataset | None = None,
+    citations: pd.DataFrame | None = None,
     name: str | None = None,
 ) -> View:
     """Show where and how runs fail: a heatmap, and the values of its cells, failures first.
@@ -195,6 +199,9 @@ def explore(
         ``Evaluations.by_run``, or ``pass_rate``.
     dataset : Dataset or TableDataset, optional
         The dataset with the PDFs or documents, to show a value where it is.
+    citations : pandas.DataFrame, optional
+        Where outputs say that their values come from, as `xb.pdf.score_citations` takes them with
+        `dataset`; ``selection`` has the verdicts in the column citation.
     name : str, optional
         Variable of `source` in the notebook, used in the code to copy; by default ``"evs"``, or
         ``"fields"`` for a frame.
@@ -209,7 +216,8 @@ def explore(
     Raises
     ------
     InputError
-        The source has no fields, an axis or the measure is unknown, or `name` is not a valid name.
+        The source has no fields, an axis or the measure is unknown, `name` is not a valid name, or
+        a citation is invalid.
     UnavailableError
         ipywidgets or anywidget are not installed.
     """
@@ -222,6 +230,7 @@ def explore(
         columns=columns,
         measure=measure,
         dataset=dataset,
+        citations=citations,
         name=name,
     )
 

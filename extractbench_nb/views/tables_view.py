@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -25,10 +25,10 @@ from extractbench_nb.tables import (
     two_digits,
 )
 from extractbench_nb.views import controls as ui
-from extractbench_nb.views.sides import Pair, whole
-from extractbench_nb.views.view import View, known, part
+from extractbench_nb.views.sides import beside
+from extractbench_nb.views.view import Choice, View, part
 
-ROWS_A_PAGE, COLUMNS_A_PAGE = 40, 30
+ROWS_A_PAGE, COLUMNS_A_PAGE, _LONGEST = 40, 30, 2_000
 _KINDS = {"header": "column header", "projected": "projected row header", "": ""}
 
 
@@ -176,7 +176,7 @@ class TwoTables(View):
     ) -> Node:
         """Draw the texts of the chosen cell and its partner, and facts about them."""
         states = ["missing" if text is None else "present" if text else "null" for text in texts]
-        sides = whole(Pair(texts[0], texts[1], states[0], states[1]))
+        sides = beside(texts[0], texts[1], states, limit=_LONGEST)
         return h(
             "div",
             h("p", title),
@@ -204,7 +204,7 @@ class TableView(TwoTables):
     settable = TwoTables.settable | {"metric"}
     sides = SIDES
     legend = LEGEND
-    metric = traitlets.Unicode("")
+    metric = Choice("con")
 
     def __init__(self, result: GriTS) -> None:
         if not isinstance(result, GriTS):
@@ -217,9 +217,9 @@ class TableView(TwoTables):
         self._result, self._found = result, compare(result, first)
         super().__init__(metric=first)
 
-    @traitlets.validate("metric")
-    def _known_metric(self, proposal: Any) -> str:
-        return known("metric", proposal["value"], self._names)
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the metrics that were computed."""
+        return self._names
 
     @traitlets.observe("metric")
     def _compare_anew(self, change: Any) -> None:

@@ -12,7 +12,7 @@ import functools
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
@@ -78,13 +78,23 @@ def checked_name(name: object) -> str:
     return name
 
 
+class Choice(traitlets.Unicode[str, str | bytes]):
+    """A name that is one of `View.choices`, or the default if that is empty."""
+
+    def validate(self, obj: Any, value: Any) -> str:
+        """Raise `TraitError` for other names."""
+        if value == self.default_value == "":
+            return str(value)
+        return known(str(self.name), value, obj.choices(str(self.name)))
+
+
 class View(anywidget.AnyWidget):
     """A picture in a notebook: one widget, with a static twin for pages without a kernel.
 
     Messages from the page and assignments in Python are handled one after the other, in whichever
     threads they arrive. A subclass declares its state as traits, draws it in `draw`, and handles an
     event ``do="name"`` of its page in a method ``do_name(value)``; ``do="set:trait"`` sets a trait
-    named in `settable`.
+    named in `settable`, and ``do="toggle:trait"`` to its default if it has the value already.
 
     Attributes
     ----------
@@ -131,6 +141,10 @@ class View(anywidget.AnyWidget):
         """Draw the page, first, and the parts whose places are in it, by name."""
         raise NotImplementedError
 
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the names that a trait of the kind `Choice` may have."""
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         """Say in one line what is shown."""
         raise NotImplementedError
@@ -156,12 +170,11 @@ class View(anywidget.AnyWidget):
             return
         verb, _, trait = name.partition(":")
         with self.changing():
-            if verb == "set":
+            if verb in ("set", "toggle"):
                 if trait in self.settable:
-                    try:
-                        self.set_trait(trait, value)
-                    except traitlets.TraitError:
-                        return
+                    is_off = verb == "toggle" and getattr(self, trait) == value
+                    with suppress(traitlets.TraitError):
+                        self.set_trait(trait, self.trait_defaults(trait) if is_off else value)
             elif callable(act := getattr(self, f"do_{verb}", None)):
                 act(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,7 @@ import pandas as pd
 import traitlets
 
 from extractbench_nb.core import Profile
-from extractbench_nb.core.schema import MISSING
 from extractbench_nb.core.text import Judge
-from extractbench_nb.core.values import json_type
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.nodes import Node, h
 from extractbench_nb.support.pandas_helpers import is_missing
@@ -25,8 +24,8 @@ from extractbench_nb.support.wording import (
     value_text,
 )
 from extractbench_nb.views import controls as ui
-from extractbench_nb.views.sides import Pair, excerpts, whole
-from extractbench_nb.views.view import View, in_turn, known, part
+from extractbench_nb.views.sides import beside
+from extractbench_nb.views.view import Choice, View, in_turn, part
 from extractbench_nb.views.workbench_model import (
     GAINED,
     LOST,
@@ -51,7 +50,7 @@ SHOWN = {
 }
 #: Keys that label the case which has the focus.
 _LABELS: dict[str, bool | None] = {"p": True, "f": False, "u": None}
-_MOST_COLUMNS, _LONGEST_NAME, _LONGEST_TEXT, _LONGEST_VALUE = 4, 60, 400, 2_000
+_MOST_COLUMNS, _LONGEST_NAME, _SHORT, _LONGEST_TEXT, _LONGEST_VALUE = 4, 60, 160, 400, 2_000
 _LONGEST_CONFIG, _LARGEST = 20_000, 2**31 - 1
 #: Size of the picture of a curve, and its margins.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 400, 200, 44, 14, 24, 36
@@ -64,17 +63,6 @@ def _verdict(passed: Any) -> Node:
 
 def _score(score: Any) -> str:
     return "n/a" if is_missing(score) else ratio_text(float(score))
-
-
-def _pair(gold: Any, predicted: Any) -> Pair:
-    """Return both sides with their states; lists and objects are compared as their JSON text."""
-    values = [None if value is MISSING else value for value in (gold, predicted)]
-    gold_state, predicted_state = (
-        "missing" if v is MISSING else "null" if v is None else "present" for v in (gold, predicted)
-    )
-    if {json_type(value) for value in values} & {"array", "object"}:
-        values = [value_text(value) for value in values]
-    return Pair(values[0], values[1], gold_state, predicted_state)
 
 
 # --- the curve ------------------------------------------------------------------------------------
@@ -159,10 +147,10 @@ class Workbench(View):
 
     kind = "workbench"
     styles = ("workbench.css",)
-    settable = frozenset({"page"})
+    settable = frozenset({"page", "shown"})
     params = traitlets.Dict()
     selected_case = traitlets.Int(None, allow_none=True)
-    shown = traitlets.Unicode("seen")
+    shown = Choice("seen")
     page = traitlets.Int(0)
 
     def __init__(
@@ -270,9 +258,9 @@ class Workbench(View):
             raise traitlets.TraitError(self._no_case(case))
         return case
 
-    @traitlets.validate("shown")
-    def _known_name(self, proposal: Any) -> str:
-        return known("shown", proposal["value"], SHOWN)
+    def choices(self, trait: str) -> Iterable[str]:
+        """Return the kinds of cases, for `shown`."""
+        return SHOWN
 
     @traitlets.validate("page")
     def _known_page(self, proposal: Any) -> int:
@@ -338,11 +326,6 @@ class Workbench(View):
             case [int() | float() as share, _] if over in self.params and 0 <= share <= 1:
                 values = self._bench.tuning.values(over)
                 self._set(over, values[round(share * (len(values) - 1))])
-
-    def do_chip(self, shown: Any) -> None:
-        """List the cases of one kind only, or all again."""
-        if isinstance(shown, str) and shown in SHOWN:
-            self.shown = "seen" if shown == self.shown else shown
 
     def do_case(self, at: Any) -> None:
         """Choose a case."""
@@ -447,7 +430,7 @@ class Workbench(View):
             ui.headline(ratio_text(now / len(results)) if len(results) else "n/a", said),
             h("p", more, cls="xb-quiet"),
             h("p", rules, static=True),
-            ui.chips("Cases", "chip", chips, self.shown),
+            ui.chips("Cases", "toggle:shown", chips, self.shown),
         )
 
     def _cases(self, results: pd.DataFrame) -> Node:
@@ -471,7 +454,7 @@ class Workbench(View):
 
     def _row(self, at: int, result: pd.Series, is_chosen: bool) -> Node:
         pair = self._bench.cases.pairs.loc[at]
-        gold, predicted = excerpts(_pair(pair["gold"], pair["predicted"]))
+        gold, predicted = beside(pair["gold"], pair["predicted"], limit=_SHORT, form="line")
         error = "" if is_missing(result["error"]) else one_line(result["error"], _LONGEST_TEXT)
         verdict = [h("span", f"{_score(result['score'])} "), _verdict(result["passed"])]
         if not is_missing(flip := result["flip"]):
@@ -482,8 +465,8 @@ class Workbench(View):
         return h(
             "tr",
             h("td", h("span", f"{at} ", cls="xb-quiet"), self._labels(at)),
-            h("td", ui.segments(gold), cls="xb-value"),
-            h("td", ui.segments(predicted), h("div", error, cls="xb-bad"), cls="xb-value"),
+            h("td", ui.segments(gold.segments), cls="xb-value"),
+            h("td", ui.segments(predicted.segments), h("div", error, cls="xb-bad"), cls="xb-value"),
             h("td", verdict),
             h("td", label) if self._bench.cases.is_labelled else None,
             key=at,
@@ -518,7 +501,9 @@ class Workbench(View):
         if at is None:
             return None
         result, pair = results.loc[at], self._bench.cases.pairs.loc[at]
-        gold, predicted = whole(_pair(pair["gold"], pair["predicted"]), _LONGEST_VALUE)
+        gold, predicted = beside(
+            pair["gold"], pair["predicted"], limit=_LONGEST_VALUE, form="indented"
+        )
         told = result["error"]
         told = self._bench.verdicts["reasoning"][at] if is_missing(told) else told
         outcome = f"{result['outcome']} · {result['reason']}"

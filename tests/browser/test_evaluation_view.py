@@ -46,6 +46,9 @@ xb.show(xb.evaluate(ds.schema("quarterly_report"), gold, "Sorry, I cannot do tha
 ]
 
 
+SIDES = ("left", "right")
+
+
 @pytest.fixture(autouse=True)
 def afresh(request: pytest.FixtureRequest, notebook: Notebook) -> None:
     """Each test starts with nothing chosen and nothing left out."""
@@ -100,6 +103,17 @@ def test_a_row_opens_beside_with_its_differences(notebook: Notebook) -> None:
         expect(value).to_be_in_viewport()
     audited.click()
     expect(opened(notebook)).to_have_count(0)
+
+
+def test_the_detail_stays_on_the_right(notebook: Notebook) -> None:
+    boxes = []
+    for path in ("$.filing.audited", "$.divisions.sales"):
+        notebook.run(f"view.selected_row = '{path}'")
+        expect(notebook.output(0).locator(".xb-detail")).to_be_visible()
+        left, right = (notebook.output(0).locator(f".xb-{s}").bounding_box() for s in SIDES)
+        assert right["x"] >= left["x"] + left["width"]
+        boxes.append((right["x"], right["width"], right["y"] - left["y"]))
+    assert boxes[0] == boxes[1]
 
 
 def test_text_is_found_and_marked_while_it_is_typed(notebook: Notebook) -> None:

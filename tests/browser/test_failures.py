@@ -84,6 +84,22 @@ def chosen(notebook: Notebook) -> Any:
     return grid(notebook).locator('[aria-selected="true"]')
 
 
+#: Controls that are in sight before the headline, and all places where Tab stops.
+CONTROLS = """view => {
+  const shown = [...view.querySelectorAll("*")].filter((e) => e.checkVisibility() && !e.disabled);
+  const controls = shown.filter((e) => e.matches("button, select, input, summary"));
+  const number = view.querySelector(".xb-big");
+  const before = (e) => e.compareDocumentPosition(number) & Node.DOCUMENT_POSITION_FOLLOWING;
+  return [controls.filter(before).length, shown.filter((e) => e.tabIndex >= 0).length];
+}"""
+
+
+def test_few_controls_are_before_the_first_number(notebook: Notebook) -> None:
+    before, stops = notebook.output(0).locator(".xb-explore").evaluate(CONTROLS)
+    assert before <= 4
+    assert stops <= 15
+
+
 def test_a_click_opens_the_values_of_a_cell(notebook: Notebook) -> None:
     at(notebook, 1, 2).click()
     notebook.wait_python("list(view.selected_cell)", [CASH, REPORT])

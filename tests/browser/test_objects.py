@@ -1,4 +1,4 @@
-"""Detected objects in JupyterLab: clicked, driven by keys, resolved anew, switched by class."""
+"""Detected objects in JupyterLab: clicked, driven by keys, resolved anew."""
 
 from __future__ import annotations
 
@@ -35,10 +35,7 @@ hostile
 @pytest.fixture
 def out(notebook: Notebook) -> Any:
     """The first view, as it was at the start."""
-    notebook.run(
-        "view.back(0); view.selected, view.threshold, view.boxes = None, 0.5, 'detected'\n"
-        "view.labels = list(xb.tables.STRUCTURE_LABELS)"
-    )
+    notebook.run("view.back(0); view.selected, view.threshold = None, 0.5")
     out = notebook.output(0)
     expect(out.get_by_text("Choose a box")).to_be_visible()
     return out
@@ -85,11 +82,6 @@ def test_tab_reaches_every_control_in_order(notebook: Notebook, out: Any) -> Non
     out.get_by_role("button", name="Compare the tables").focus()
     order = [
         out.get_by_role("slider", name="Threshold"),
-        out.get_by_role("combobox", name="Boxes"),
-        *(
-            out.get_by_role("button", name=re.compile(rf"^table{label} \("))
-            for label in ("", " column", " row", " column header", " spanning cell")
-        ),
         out.get_by_role("listbox").locator(":focus"),
         out.get_by_role("region", name="Table"),
     ]
@@ -112,18 +104,6 @@ def test_the_slider_resolves_anew(notebook: Notebook, out: Any) -> None:
     expect(slider).to_be_focused()
     notebook.run("view.threshold = 0.7")
     expect(out.get_by_text("GriTS with the true table: top 1.000, con 1.000")).to_be_visible()
-
-
-def test_classes_are_switched(notebook: Notebook, out: Any) -> None:
-    rows = out.get_by_role("button", name="table row (5)")
-    expect(rows).to_have_attribute("aria-pressed", "true")
-    rows.click()
-    notebook.wait_python('"table row" in view.labels', False)
-    expect(rows).to_have_attribute("aria-pressed", "false")
-    expect(rows).to_be_focused()
-    expect(out.get_by_role("option", name=re.compile("table row"))).to_have_count(0)
-    notebook.page.keyboard.press("Enter")
-    expect(out.get_by_role("option", name=re.compile("table row"))).to_have_count(5)
 
 
 def test_boxes_lie_where_they_were_detected(out: Any) -> None:
@@ -156,7 +136,6 @@ def test_screen_readers_are_served(notebook: Notebook, at: int) -> None:
 def test_a_chosen_object_is_readable(notebook: Notebook, out: Any, dark: bool) -> None:
     def check() -> None:
         notebook.run(f"view.selected = {SPANNING}")
-        out.get_by_role("button", name="table (1)").click()
         expect(out.get_by_role("region", name="Chosen object")).to_be_visible()
         assert serious_findings(notebook, 0) == []
 

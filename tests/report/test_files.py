@@ -164,7 +164,7 @@ def test_text_that_is_no_json(tmp_path: Path) -> None:
     assert (read["coverage"]["missing_paths"], read["coverage"]["spurious_paths"]) == (["a"], [])
     assert [row["path"] for row in read["field_outcomes"]] == ["$"]
     for name in ("summary.txt", "report.html"):
-        assert "The extracted text is not JSON" in files[name]
+        assert "The prediction is not JSON" in files[name]
 
 
 def test_a_thousand_rows_by_the_strict_profile(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_the_head_agrees_with_the_summary(ev: xb.core.Evaluation) -> None:
 def test_the_head_says_what_limits_the_scores(ev: xb.core.Evaluation) -> None:
     text = read(head(ev))
     assert "1 field without a verdict" in text
-    assert "50.0% of the judged fields pass" in text
+    assert "of the fields with a verdict 50.0% pass" in text
     assert "The schema declares only" in text
 
 
@@ -94,7 +94,7 @@ def test_warnings_are_counted_with_an_example() -> None:
 def test_the_head_of_a_prediction_that_is_not_json() -> None:
     text = "Sure! Here it is:\n" + "x" * 100_000
     found = read(head(xb.evaluate(an_object(a=EXACT), {"a": "x"}, text)))
-    assert "The prediction is not JSON: Expecting value at line 1 column 1" in found
+    assert "The prediction is not JSON. Expecting value at line 1 column 1" in found
     assert "Sure! Here it is:" in found
     assert len(found) < 1_000
 

@@ -152,17 +152,17 @@ def test_both_sides_have_value_outcome_and_place(view: EvidenceView) -> None:
 
 def test_failures_are_listed_first_and_chips_filter(view: EvidenceView, ev: Any) -> None:
     assert (view.shown, len(view.rows)) == ("failed", ev.summary["failed"])
-    view.perform("chip", "failed")
+    view.perform("toggle:shown", "failed")
     everything = len(view.rows)
     assert view.shown == ""
     for name, column, value in (
         ("incorrect", "outcome", "incorrect"),
         ("predicted_not_found", "predicted_finding", "not_found"),
     ):
-        view.perform("chip", name)
+        view.perform("toggle:shown", name)
         assert 0 < len(view.rows) < everything
         assert set(view.rows[column]) == {value}
-    view.perform("chip", view.shown)
+    view.perform("toggle:shown", view.shown)
     view.perform("set:text", "DAY TRAM")
     assert view.rows["gold_path"].tolist() == ["$.heading"]
 

@@ -336,6 +336,33 @@ def test_counts_of_reasons_and_kinds_filter() -> None:
     assert ran(plain.code, fields=FIELDS).equals(plain.selection)
 
 
+def test_verdicts_of_citations_are_a_column_to_filter_by() -> None:
+    ds, document = xb.load_dataset(), "night bus demand"
+    gold = ds.gold(document)
+    ev = xb.evaluate(ds.schema("preprint"), gold, gold | {"kind": "Memo"})
+    fields = ev.fields.assign(document=document)
+    cites = [("$.heading", 1), ("$.heading", 2), ("$.issued", 2), ("$.kind", 1)]
+    cited = pd.DataFrame(cites, columns=["path", "page"]).assign(document=document)
+    view = explorer(fields, dataset=ds, citations=cited)
+    verdicts = view.selection.set_index("path")["citation"].dropna().to_dict()
+    scored = xb.pdf.score_citations(fields, cited, ds)
+    first_wrong = scored[scored["verdict"] != "right_place"].drop_duplicates("path")
+    assert verdicts == first_wrong.set_index("path")["verdict"].to_dict()
+    assert "cited: elsewhere 2" in shown(view)
+    view.citation = "wrong_value"
+    assert view.selection["path"].tolist() == ["$.kind"]
+    assert ran(view.code, fields=fields).equals(view.selection[[*fields.columns]])
+    assert shown(view).endswith("value mismatch · other · cited: wrong value")
+
+
+def test_a_saved_page_has_the_worst_path_of_all_cells_or_the_paths_of_one() -> None:
+    view = explorer(RUNS, columns="run")
+    assert len(set(re.findall(r"<b class=\"xb-code\"[^>]*>(.*?)</b>", view.to_html()))) == 1
+    assert "… 3 more paths" in view.to_html()
+    view.failures_only = True
+    assert "more paths" not in view.to_html()
+
+
 def test_rows_of_several_metrics_have_one_value() -> None:
     view = explorer(frame(row(metric="x"), row(metric="y", outcome="incorrect", predicted="z")))
     assert listed(view) == ["$.a"]

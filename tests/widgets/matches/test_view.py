@@ -262,10 +262,10 @@ def test_sums_of_failing_fields_filter_and_matched_pairs_are_folded() -> None:
     assert [row.status for row in view._in_list] == ["differing"] * 9
     view.perform("unfold")
     assert [row.status for row in view._in_list][9:] == ["matched"] * 3
-    view.perform("field_chip", "a")
+    view.perform("toggle:field", "a")
     assert view.field == "a"
     assert view.rows["gold_index"].tolist() == [1]
-    view.perform("status", "differing")
+    view.perform("toggle:status", "differing")
     assert (view.status, len(view.rows)) == ("differing", 1)
     view.perform("clear")
     assert (view.status, view.field, len(view.rows)) == ("", "", 12)

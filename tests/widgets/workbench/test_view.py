@@ -102,7 +102,7 @@ def test_params_are_assigned_or_moved_and_the_page_follows(view: Workbench) -> N
         *(("spot", value) for value in ([1.1, 0], [-0.1, 0], ["1", 0], 5, None, [0.5])),
         *(("case", value) for value in (5, [0], True)),
         *(("label", value) for value in (None, [0], [0, "x"], [9999, "p"], ["0", "p"], "pf")),
-        *(("set:params", {"threshold": 0.1}), ("set:page", "2"), ("set:shown", "flips")),
+        *(("set:params", {"threshold": 0.1}), ("set:page", "2"), ("set:shown", "nonsense")),
         *(("chip", value) for value in ("nothing", ["lost"], None)),
     ],
 )
@@ -178,8 +178,8 @@ def test_it_opens_on_flips_and_failures_that_the_metric_sees(view: Workbench) ->
     ):
         view.shown = shown
         assert rows(view) == view.selection.index.tolist() == expected
-    view.perform("chip", "lost")
-    view.perform("chip", "lost")
+    view.perform("toggle:shown", "lost")
+    view.perform("toggle:shown", "lost")
     assert view.shown == "seen"
     assert "Decided before the metric 1" in words(view)
 
