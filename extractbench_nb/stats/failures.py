@@ -46,25 +46,20 @@ def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> At
         codes.append(column_codes)
         values.append(list(column_values))
     keys, numbers = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
-    labels = [
-        tuple(column[code] for column, code in zip(values, key[1:], strict=True))
-        for key in keys.tolist()
-    ]
+    labels = [tuple(map(list.__getitem__, values, key)) for key in keys[:, 1:].tolist()]
     return AttemptGroups(names, labels, numbers.reshape(-1))
 
 
 def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
     """Count the attempts of each group by how they ended: one row per name in `FAILURES`."""
-    counts = np.zeros((len(FAILURES), len(groups.labels)), dtype=np.int64)
-    np.add.at(counts, (_failure_numbers(attempts), groups.numbers), 1)
-    return counts
+    shape = (len(FAILURES), len(groups.labels))
+    places = np.ravel_multi_index((_failure_numbers(attempts), groups.numbers), shape)
+    return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def _failure_numbers(attempts: pd.DataFrame) -> Counts:
     refuse_missing(attempts, ("failure",), "attempts")
-    codes = pd.Index(FAILURES, dtype=object).get_indexer(
-        pd.Index(attempts["failure"], dtype=object)
-    )
+    codes = pd.Index(FAILURES, dtype=object).get_indexer(attempts["failure"].astype(object))
     if len(unknown := attempts.loc[codes < 0, "failure"]):
         word = unknown.iloc[0]
         raise InputError(f"attempts: unknown failure {word!r}; {nearest(word, FAILURES)}")
@@ -110,16 +105,16 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     if not groups.names:
         raise InputError("by is None; name a column, for example 'run'")
     counts = count_failures(attempts, groups)[1:]  # without valid outputs, "none"
-    occurring = np.flatnonzero(counts.any(axis=1))
-    rows = np.vstack([counts[occurring], counts.sum(axis=0)])
+    occurring = counts.any(axis=1)
+    table = np.vstack([counts[occurring], counts.sum(axis=0)])
     labels = [*groups.labels, ("total", *[""] * (len(groups.names) - 1))]
     levels = [pd.Index(values, dtype=object) for values in zip(*labels, strict=True)]
     columns: pd.Index[Any] = pd.MultiIndex.from_arrays(levels, names=groups.names)
     if len(levels) == 1:
         columns = levels[0].rename(groups.names[0])
-    names = [*(FAILURES[1 + kind] for kind in occurring), "total"]
+    names = [*np.array(FAILURES[1:])[occurring], "total"]
     index = pd.Index(names, dtype=object, name="failure")
-    return pd.DataFrame(np.column_stack([rows, rows.sum(axis=1)]), index, columns)
+    return pd.DataFrame(np.column_stack([table, table.sum(axis=1)]), index, columns)
 
 
 POSITION_COLUMNS = FrameSpec(
