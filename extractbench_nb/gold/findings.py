@@ -208,8 +208,7 @@ def audit(
 ) -> Audit:
     """Search a dataset for possible errors in its annotation.
 
-    Gold is checked against its schema, itself and the text of its PDF. A finding is a suspicious
-    value, with the nearest text or form as a suggestion if there is one.
+    Gold is checked against its schema, itself and the text of its PDF.
 
     Parameters
     ----------
@@ -232,12 +231,10 @@ def audit(
 
     Notes
     -----
-    A text is found in a PDF if its letters and digits occur there in sequence, regardless of case,
-    spacing, punctuation, accents and line breaks; a text of twelve words or more also if it occurs
-    there in pieces of four words or more. A number is found if the PDF has it with thousands
-    separators, in words, or in another scale, such as thousands or millions; a date in any form.
-    Fields of which less than half of the values are found (labels, codes, calculated values) get
-    one finding of kind ``field_not_quoted`` per document instead of one per value.
+    A text is found in a PDF if its letters and digits occur there in sequence; a text of twelve
+    words or more also in pieces of four words or more. A number is found with thousands separators,
+    in words, or in another scale; a date in any form. Fields of which less than half of the values
+    are found get one finding of kind ``field_not_quoted`` per document instead of one per value.
 
     Examples
     --------

@@ -14,8 +14,8 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.values import member, private_copy
 from extractbench_nb.errors import InputError, MissingPdfError, no_column
-from extractbench_nb.pdf.page_images import EDGES, Box, HasPdfs, lines_of, pdf_of
 from extractbench_nb.pdf.page_text import MOST_HITS, PdfText, index_of, shape_of
+from extractbench_nb.pdf.pages import EDGES, Box, HasPdfs, lines_of, pdf_of
 from extractbench_nb.pdf.search import (
     INEXACT,
     UNSPACED,

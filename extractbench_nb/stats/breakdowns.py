@@ -174,18 +174,16 @@ def breakdown(
     by : str or iterable of str, optional
         Columns that define the groups: ``outcome``, ``metric``, ``field``, ``depth``, ``required``,
         ``reason``, ``kind`` (of mismatch); of a batch also ``run``, ``document``, ``domain``,
-        ``schema`` and its extra columns. Fields of two schemas may share a name:
-        ``["schema", "field"]`` separates them.
+        ``schema`` and its extra columns.
     counted : bool, optional
         True: only rows that enter the scores. False: also rows inside paired array items.
 
     Returns
     -------
     pandas.DataFrame
-        One row per group: the columns of `by`, then those of `BREAKDOWN_COLUMNS`. A node with
-        several metrics has one row per metric and counts once for each; nothing is weighted.
-        Outcome, depth and required are in their own order, all other groups are sorted worst first;
-        with several columns this is the order within the last one.
+        One row per group: the columns of `by`, then those of `BREAKDOWN_COLUMNS`. A node counts
+        once per metric, without weights. Outcome, depth and required are in their own order, other
+        groups worst first.
 
     Raises
     ------
@@ -290,22 +288,20 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     """Rank the fields by how hard they are.
 
     Only rows in which gold is present count: a field that is absent on both sides passes, which
-    does not show how hard it is. Values invented where gold has none are in a separate column.
+    does not show how hard it is.
 
     Parameters
     ----------
     source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
-        Results with `fields`, as in `breakdown`. In a batch the fields of an invalid document are
-        failing rows, so they count.
+        Results with `fields`, as in `breakdown`.
     counted : bool, optional
-        True: only rows that enter the scores. False: also the fields of array items; these have
-        rows only if the item was paired, so their rates are over paired items.
+        True: only rows that enter the scores. False: also the fields of paired array items.
 
     Returns
     -------
     pandas.DataFrame
-        One row per schema and field, see `DIFFICULTY_COLUMNS`, sorted by pass rate, mean score,
-        then the number of rows. A node with several metrics counts once for each.
+        One row per schema and field, see `DIFFICULTY_COLUMNS`, the hardest first. A node counts
+        once per metric.
 
     Raises
     ------

@@ -74,15 +74,13 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     attempts : pandas.DataFrame
         From `read_outputs`.
     by : str or iterable of str, optional
-        The column whose values become the columns of the table, such as ``run``, ``domain`` or
-        ``schema`` (any but ``failure``); or several, such as ``["mode", "run", "domain"]``.
+        The column whose values become the columns of the table, such as ``run``, or several.
 
     Returns
     -------
     pandas.DataFrame
-        Counts: one row per failure that occurs, in the order of `FAILURES`; one column per value of
-        `by`, or per combination that occurs (a MultiIndex), in order of first occurrence; and a
-        last row and column ``total``. Valid outputs are not counted.
+        Counts: one row per failure that occurs; one column per value of `by`, or per combination (a
+        MultiIndex); and a last row and column ``total``. Valid outputs are not counted.
 
     Raises
     ------
@@ -133,9 +131,9 @@ POSITION_COLUMNS = FrameSpec(
 def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame:
     """Count the positions in the text at which failed outputs break.
 
-    The position is that of `parse_output`: the first trailing comma, or where Python's parser stops
-    on malformed JSON. ``truncated_json`` breaks in the last part. Failed calls, empty responses and
-    schema violations have no position.
+    The position is the first trailing comma, or where Python's parser stops on malformed JSON.
+    ``truncated_json`` breaks in the last part. Failed calls, empty responses and schema violations
+    have no position.
 
     Parameters
     ----------
@@ -147,9 +145,8 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     Returns
     -------
     pandas.DataFrame
-        For each failure that occurs, in the order of `FAILURES`: one row per part of the text,
-        parts with a count of 0 included, and a last row for attempts without a position; see
-        `POSITION_COLUMNS`. A position on a border belongs to the part that begins there.
+        For each failure that occurs: one row per part of the text and a last row for attempts
+        without a position; see `POSITION_COLUMNS`.
 
     Raises
     ------
@@ -266,13 +263,11 @@ def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, floa
 #: Measures of length: columns of a dataset's documents.
 LENGTHS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")
 
-_MEASURE = Column("measure", "string", "measure of length", ", ".join(LENGTHS))
-
 LENGTH_COLUMNS = FrameSpec(
     "validity_by_length",
     "after the columns of `by`, one row per group and bin; the last row may have no length",
     (
-        _MEASURE,
+        Column("measure", "string", "measure of length", ", ".join(LENGTHS)),
         Column("bin", "Int64", "from the shortest; missing without a length", "1 and up", True),
         Column("shortest", "Int64", "least length", "0 and up", True),
         Column("median", "Float64", "median length of attempts", "0 and up", True),
@@ -308,21 +303,18 @@ def validity_by_length(
         Measure of length. Of gold: ``gold_tokens`` (as in Table 6 of the ExtractBench paper),
         ``gold_values``, ``array_items`` or ``fields``. Of the PDF: ``pages`` or ``pdf_tokens``.
     bins : int, optional
-        Number of bins, 1 and up, each with about the same number of documents; equal lengths share
-        a bin.
+        Number of bins, 1 and up, each with about the same number of documents.
     by : str or iterable of str, optional
-        Columns of `attempts` that define groups, for example ``run``; a single group by default.
-        The bins are the same for all groups.
+        Columns of `attempts` that define groups, for example ``run``; they share the bins.
     confidence : float, optional
-        Confidence level of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1. Their sample size is the number of
+        documents: outputs of several runs on one document are not independent.
 
     Returns
     -------
     pandas.DataFrame
         One row per group and bin, from the shortest to the longest: the columns of `by` and those
-        of `LENGTH_COLUMNS`. Attempts of unknown length are in a last row whose ``bin`` is NA. The
-        sample size of intervals is the number of documents: outputs of several runs on one document
-        are not independent.
+        of `LENGTH_COLUMNS`. Attempts of unknown length are in a last row whose ``bin`` is NA.
 
     Raises
     ------

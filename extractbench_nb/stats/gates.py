@@ -242,16 +242,13 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Parameters
     ----------
     baseline, evs : ScoredResult, str or pathlib.Path
-        Results of `evaluate_runs`, of ``tables.evaluate_tables`` or
-        ``construction.evaluate_tables``, or anything with `rows` and `scores`; or the folder of
-        saved ones. Both must be made with the same schemas, gold, accepted alternatives, profile,
-        judge, alignment and variant.
+        Results of `evaluate_runs` or ``evaluate_tables``, anything with `rows` and `scores`, or the
+        folder of saved ones. Both must be made with the same schemas, gold and settings.
     run, baseline_run : str, optional
         The runs to compare, needed if there are several. `baseline_run` is by default the one with
         the name of `run`.
     measure : str, optional
-        The score that decides, a measure of `scores`. By default ``pass_rate``, and of tables the
-        first of the ``measures`` that the results name.
+        The score that decides; by default ``pass_rate``, and of tables their first measure.
     max_drop : float, optional
         The drop of its mean over documents that is accepted, 0 to 1.
     confidence, resamples, seed : optional
@@ -265,8 +262,8 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Raises
     ------
     InputError
-        The two were evaluated with other schemas, gold, accepted alternatives or settings; a run
-        must be chosen or is unknown; no document can be compared; or an option is out of range.
+        The two were evaluated with other inputs or settings, a run must be chosen or is unknown, no
+        document can be compared, or an option is out of range.
 
     Notes
     -----
@@ -280,8 +277,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
       interval and no significant test.
 
     Documents in which a judge gave no verdict on a counted node are left out. An output that is not
-    JSON has a score of 0. Rows inside array items are compared if gold's item is paired on both
-    sides; an uncounted row that only one side has is not listed.
+    JSON has a score of 0. An uncounted row that only one side has is not listed.
 
     Examples
     --------
@@ -696,8 +692,8 @@ class GoldenCase:
         Raises
         ------
         GoldenError
-            A field got worse: it passed, or had a higher score. Or a judge gave no verdict, or
-            there is no baseline, or it was made with other gold, another schema or other settings.
+            A field got worse or has no verdict; or there is no baseline, or it was made with other
+            gold, another schema or other settings.
         InputError
             A file of the case cannot be read.
         """

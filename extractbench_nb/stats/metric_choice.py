@@ -180,8 +180,8 @@ def choose_metric(
     ----------
     labels : pandas.DataFrame, Evaluation, results of a batch, mapping or list
         Pairs with the verdicts of a person or a model: columns gold, predicted, ``expected`` or
-        else ``passed`` (True, False or missing), and optionally field and document. If they are
-        `fields` without ``expected``, the rows that a judge decided are used.
+        else ``passed``, and optionally field and document. Of ``fields`` without ``expected``, the
+        rows that a judge decided are used.
     judge : str or Judge, optional
         Of judged metrics.
     confidence : float, optional
