@@ -28,12 +28,11 @@ from extractbench_nb.simulation.document_corruptions import (
     CORRUPTIONS,
     Change,
     Corruption,
-    check_share,
     chosen,
 )
 from extractbench_nb.simulation.documents import Document, Task, copied, pool_of
 from extractbench_nb.simulation.value_corruptions import VALUE_CORRUPTIONS, corrupt, kind_of
-from extractbench_nb.stats import Drawing, mean_intervals
+from extractbench_nb.stats import Drawing, check_share, mean_intervals
 from extractbench_nb.support.wording import fitted
 
 RATES = (0.0, 0.1, 0.3, 0.6, 1.0)

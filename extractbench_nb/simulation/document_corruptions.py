@@ -22,6 +22,7 @@ from extractbench_nb.simulation.value_corruptions import (
     VALUE_CORRUPTIONS,
     corrupt,
 )
+from extractbench_nb.stats import check_share
 
 
 class Change(NamedTuple):
@@ -281,12 +282,6 @@ def chosen(names: Iterable[str]) -> list[Corruption]:
         if name not in CORRUPTIONS:
             raise InputError(f"corruption is {name!r}; {nearest(name, CORRUPTIONS)}")
     return [CORRUPTIONS[name] for name in dict.fromkeys(names)]
-
-
-def check_share(name: str, value: Any) -> None:
-    """Raise `InputError` unless a value is a number in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{name}={value!r}; expected a number from 0 to 1")
 
 
 # --- documents --------------------------------------------------------------------------------

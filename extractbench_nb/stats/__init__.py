@@ -32,6 +32,7 @@ from extractbench_nb.stats.gates import GoldenCase as GoldenCase
 from extractbench_nb.stats.gates import Regressions as Regressions
 from extractbench_nb.stats.gates import regressions
 from extractbench_nb.stats.intervals import Drawing as Drawing
+from extractbench_nb.stats.intervals import check_share as check_share
 from extractbench_nb.stats.intervals import mean_intervals as mean_intervals
 from extractbench_nb.stats.intervals import wilson_interval as wilson_interval
 from extractbench_nb.stats.metric_choice import MetricChoice as MetricChoice
