@@ -491,7 +491,7 @@ def score_citations(
     keys = [name for name in ("run", "document") if name in fields and name in cited]
     own = fields.assign(path=fields["predicted_path"].fillna(fields["path"]))
     values = {
-        (*map(str, [key] if isinstance(key, str) else key),): rows
+        tuple(map(str, key)): rows
         for key, rows in own.groupby([*keys, "path"], sort=False, dropna=False)
     }
 

@@ -408,8 +408,8 @@ def _of_documents(
                         raise InputError(f"document {name!r}: {error}") from None
                 if changes and reading is not None:
                     place, before, after = changes[0]
-                    about = {"document": name, "path": place.path, "changed": len(changes)}
-                    reading = reading._replace(**about, gold=before, corrupted=after)
+                    about: dict[str, Any] = {"document": name, "path": place.path, "gold": before}
+                    reading = reading._replace(changed=len(changes), corrupted=after, **about)
                 elif not changes:
                     of_gold[subject] = reading
                 if reading is not None:

@@ -225,15 +225,19 @@ def _agreement_of(
         sides = zip(_SIDES, (of_a, of_b), strict=True)
         columns |= {f"{name}_{side}": frame[name] for side, frame in sides if name in frame}
     index, heads = (pd.Index(["pass", "fail"], name=side, dtype=TEXT) for side in _SIDES)
+    share, kappa = share_interval(counts, drawing), _kappa_interval(counts, drawing)
     return Agreement(
         rows,
         int((~judged).sum()),
         unmatched,
         len(names),
         float(np.trace(total)) / rows if rows else math.nan,
-        *share_interval(counts, drawing)[:2],
+        share.low,
+        share.high,
         float(kappas(total)),
-        *_kappa_interval(counts, drawing),
+        kappa.low,
+        kappa.high,
+        kappa.method,
         pd.DataFrame(total, index=index, columns=heads),
         pd.DataFrame(columns),
     )

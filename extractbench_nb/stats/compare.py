@@ -232,16 +232,17 @@ def _averaged(
     invalid = np.zeros(len(summary), dtype=bool)
     if "valid" in summary.columns:
         invalid = ~summary["valid"].to_numpy(dtype=bool)
-    keys = [_groups(summary, names), pd.Index(summary["document"].astype(TEXT), dtype=object)]
+    groups = _groups(summary, names)
+    document = pd.Index(summary["document"].astype(TEXT), dtype=object)
+    cells = pd.DataFrame({"group": groups, "document": document, "outputs": 1, "invalid": invalid})
     scores = {}
     for name in measures:
-        values = pd.Series(_numbers(summary, name, invalid))
-        order = np.argsort(values)  # sums must not depend on the order of rows
-        groups = values[order].groupby([key[order] for key in keys], observed=True)
-        scores[name] = groups.mean()
+        # sorted, as sums must not depend on the order of rows
+        ordered = cells.assign(score=_numbers(summary, name, invalid)).sort_values("score")
+        scores[name] = ordered.groupby(["group", "document"], observed=True)["score"].mean()
     means = pd.DataFrame(scores)
-    counts = pd.DataFrame({"outputs": 1, "invalid": invalid}).groupby(keys[0]).sum()
-    return {group: means.loc[group] for group in counts.index}, counts
+    counts = cells.groupby("group", observed=True)[["outputs", "invalid"]].sum()
+    return {str(group): means.loc[group] for group in counts.index}, counts
 
 
 def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
@@ -399,11 +400,12 @@ def _score_rows(
     scores: dict[str, pd.DataFrame], counts: pd.DataFrame, drawing: Drawing
 ) -> list[dict[str, Any]]:
     rows, samples = [], []
-    for (group, table), count in zip(scores.items(), counts.to_dict("records"), strict=True):
+    records: list[dict[Any, Any]] = counts.to_dict("records")
+    for (group, table), count in zip(scores.items(), records, strict=True):
         for measure in table:
             samples.append(table[measure].to_numpy())
-            row = {"group": group, "documents": len(table), "measure": measure, **count}
-            rows.append(row | {"mean": float(samples[-1].mean())})
+            row: dict[str, Any] = {"group": group, "documents": len(table), "measure": measure}
+            rows.append({**row, **count, "mean": float(samples[-1].mean())})
     intervals = mean_intervals(samples, drawing)
     return [row | interval._asdict() for row, interval in zip(rows, intervals, strict=True)]
 
@@ -416,7 +418,7 @@ def _difference_rows(
     for a, b in pairs:
         common = scores[a].index.intersection(scores[b].index)
         for measure in scores[a]:
-            left, right = (scores[one].loc[common, measure].to_numpy() for one in (a, b))
+            left, right = (scores[one][measure][common].to_numpy() for one in (a, b))
             difference = right - left
             samples.append(difference)
             rows.append(

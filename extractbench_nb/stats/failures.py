@@ -59,7 +59,8 @@ def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
 
 def _failure_numbers(attempts: pd.DataFrame) -> Counts:
     refuse_missing(attempts, ("failure",), "attempts")
-    codes = pd.Index(FAILURES, dtype=object).get_indexer(attempts["failure"].astype(object))
+    words = pd.Index(attempts["failure"], dtype=object)
+    codes = pd.Index(FAILURES, dtype=object).get_indexer(words)
     if len(unknown := attempts.loc[codes < 0, "failure"]):
         word = unknown.iloc[0]
         raise InputError(f"attempts: unknown failure {word!r}; {nearest(word, FAILURES)}")

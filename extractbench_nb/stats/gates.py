@@ -499,7 +499,7 @@ def _refuse_other_settings(sources: list[ScoredResult]) -> None:
 def _refuse_other_gold(joined: pd.DataFrame) -> None:
     """Raise `InputError` that names the first field with other gold or another metric."""
     outside = joined[~joined["inner_is"].fillna(joined["inner_was"]).astype(bool)]
-    has_gold = outside[["gold_state_was", "gold_state_is"]].eq("present").any(axis=1)
+    has_gold = outside["gold_state_was"].eq("present") | outside["gold_state_is"].eq("present")
     for row in outside[has_gold.to_numpy(bool)].to_dict("records"):
         where = f"document {row['document']!r}: "
         if row["side"] != "both":
@@ -778,13 +778,9 @@ def _since_baseline(stored: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     sides = [side.assign(document="", inner=False).reindex(columns=_ROW) for side in (stored, rows)]
     joined = _joined(*sides)
     passed = joined["side"].eq("right_only") & joined["outcome_is"].ne("hallucination")
-    for name, value in {
-        "passed": True,
-        "score": 1.0,
-        "outcome": "correct",
-        "counted": True,
-    }.items():
-        joined.loc[passed, f"{name}_was"] = value
+    was: dict[str, Any] = {"passed": True, "score": 1.0, "outcome": "correct", "counted": True}
+    for name, value in was.items():
+        joined[f"{name}_was"] = joined[f"{name}_was"].mask(passed, value)
     return joined.assign(side=joined["side"].mask(passed, "both"))
 
 

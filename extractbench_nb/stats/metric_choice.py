@@ -276,7 +276,7 @@ def _chosen(
     verdicts = np.array([trial.cross_validated(label, folds) for trial in trials])
     right = verdicts == label
     best = right[right.sum(axis=1).argmax()].astype(float)
-    scores = []
+    scores: list[dict[str, Any]] = []
     for trial, verdict, agrees in zip(trials, verdicts, right, strict=True):
         counts = np.zeros((documents.max() + 1, 2, 2))  # pass first, as labelled by as scored
         np.add.at(counts, (documents, (~label).astype(int), (~verdict).astype(int)), 1)

@@ -236,6 +236,17 @@ def test_another_metric_is_refused_where_results_hold_no_digests() -> None:
         xb.regressions(batch({"d": GOLD}), other)
 
 
+def test_other_code_of_a_metric_is_refused() -> None:
+    codes = [lambda gold, predicted: float(gold == predicted), lambda _gold, _predicted: 1.0]
+    sides = []
+    for code in codes:
+        xb.metric("regressions_stated")(code)
+        sides.append(batch({"d": {"score": 1}}, schema=STATED, gold={"score": 1}))
+    xb.core.unregister("regressions_stated")
+    with pytest.raises(xb.InputError, match="with other code of the metric 'regressions_stated'"):
+        xb.regressions(*sides)
+
+
 ARGUMENTS = [
     ({"run": "rum"}, "run='rum' is not in evs; did you mean 'run'"),
     ({"baseline_run": "rum"}, "baseline_run='rum' is not in baseline"),
