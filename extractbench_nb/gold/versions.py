@@ -351,10 +351,12 @@ def apply(
     ----------
     dataset : Dataset, str or pathlib.Path
         What `load_dataset` returns or takes. It may be a corrected version: its log is kept.
-    corrections, who, why : optional
-        As in `corrections`.
+    corrections : view, pandas.DataFrame, str or pathlib.Path
+        What `corrections` takes.
     folder : str or pathlib.Path
         A folder that does not exist, or an empty one, outside of the dataset.
+    who, why : str, optional
+        As in `corrections`.
 
     Returns
     -------

@@ -101,10 +101,12 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     measure : str, optional
         The entry of ``Evaluation.summary`` that is the score of a profile. A metric's score is the
         mean over the fields that it scores, items of arrays included.
-    profile, judge : str, Profile or Judge, optional
+    profile : str or Profile, optional
         For metrics; see `evaluate`.
     repeats : int, optional
         Number of corrupted copies of each document or value, 1 and up.
+    judge : str or Judge, optional
+        See `evaluate`.
     seed : int, optional
         The same seed gives the same corruptions for every metric and profile. Places that are
         corrupted at one rate are corrupted at every higher rate.

@@ -237,7 +237,10 @@ def test_another_metric_is_refused_where_results_hold_no_digests() -> None:
 
 
 def test_other_code_of_a_metric_is_refused() -> None:
-    codes = [lambda gold, predicted: float(gold == predicted), lambda _gold, _predicted: 1.0]
+    codes = [
+        lambda gold, predicted: float(gold == predicted),
+        lambda gold, predicted: float(gold == predicted or predicted is None),
+    ]
     sides = []
     for code in codes:
         xb.metric("regressions_stated")(code)
