@@ -325,10 +325,8 @@ def ground_values(
 
     Parameters
     ----------
-    ds : Dataset or None
-        As `load_dataset` returns it; None if `document` is a path.
-    document : str or pathlib.Path
-        The id of a document, or the path of any PDF.
+    ds, document : Dataset or None, str or pathlib.Path
+        As in `find_evidence`.
     value : object
         A parsed JSON value, such as a gold document or a model's output.
     min_score : float, optional

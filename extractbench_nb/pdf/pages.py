@@ -226,10 +226,8 @@ def render_page(
 
     Parameters
     ----------
-    ds : Dataset or None
-        As `load_dataset` returns it; None if `document` is a path.
-    document : str or pathlib.Path
-        The id of a document, or the path of any PDF.
+    ds, document : Dataset or None, str or pathlib.Path
+        As in `find_evidence`.
     page : int
         Number of the page, from 1.
     scale : float, optional

@@ -213,8 +213,11 @@ _IDENTITY = ("run", "document", "domain", "schema", "valid", "message", "line", 
 
 def _averaged(
     summary: pd.DataFrame, by: Iterable[str], measures: Sequence[str]
-) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
-    """Return the mean scores of each group's documents, and counts of outputs by group."""
+) -> tuple[dict[str, Numbers], pd.DataFrame]:
+    """Return scores of each group, and counts of outputs by group.
+
+    Scores have a row per document, by name, and a column per measure; NaN without an output.
+    """
     names = known_columns(by, summary)
     if "document" not in summary.columns:
         raise InputError(
@@ -242,7 +245,9 @@ def _averaged(
         scores[name] = ordered.groupby(["group", "document"], observed=True)["score"].mean()
     means = pd.DataFrame(scores)
     counts = cells.groupby("group", observed=True)[["outputs", "invalid"]].sum()
-    return {str(group): means.loc[group] for group in counts.index}, counts
+    names = means.index.unique("document").sort_values()
+    tables = {str(g): means.loc[g].reindex(names).to_numpy(np.float64) for g in counts.index}
+    return tables, counts
 
 
 def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
@@ -368,15 +373,16 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     scores, counts = _averaged(gather(source, "summary"), names, asked)
     pairs, reference = list(combinations(scores, 2)), None
     if baseline is None:
-        pairs = [(b, a) if _is_lower(scores[b], scores[a], asked[0]) else (a, b) for a, b in pairs]
+        pairs = [(b, a) if _is_lower(scores[b], scores[a]) else (a, b) for a, b in pairs]
     else:
         reference = label(baseline)
         if reference not in scores:
             raise InputError(f"baseline={reference!r} is not a group; {nearest(reference, scores)}")
         pairs = [(reference, other) for other in scores if other != reference]
     for a, b in pairs:
-        if scores[a].index.intersection(scores[b].index).empty:
-            sizes = " and ".join(f"{one!r} has {len(scores[one])} documents" for one in (a, b))
+        if np.isnan(scores[a] + scores[b]).all():
+            counted = ((one, np.isfinite(scores[one][:, 0]).sum()) for one in (a, b))
+            sizes = " and ".join(f"{one!r} has {size} documents" for one, size in counted)
             raise InputError(
                 f"{sizes}, none of them in common; differences are paired by document, so both "
                 "need outputs for the same ones"
@@ -386,39 +392,43 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
         asked,
         reference,
         drawing,
-        SCORE_COLUMNS.from_records(_score_rows(scores, counts, drawing)),
-        DIFFERENCE_COLUMNS.from_records(_difference_rows(scores, pairs, drawing)),
+        SCORE_COLUMNS.from_records(_score_rows(asked, scores, counts, drawing)),
+        DIFFERENCE_COLUMNS.from_records(_difference_rows(asked, scores, pairs, drawing)),
     )
 
 
-def _is_lower(scores: pd.DataFrame, others: pd.DataFrame, measure: str) -> bool:
-    """Whether scores have the lower mean over the documents that both have."""
-    return bool(np.round((others[measure] - scores[measure]).sum(), DIGITS) > 0)
+def _is_lower(scores: Numbers, others: Numbers) -> bool:
+    """Whether scores have the lower mean of the first measure over the documents of both."""
+    return bool(np.round(np.nansum(others[:, 0] - scores[:, 0]), DIGITS) > 0)
 
 
 def _score_rows(
-    scores: dict[str, pd.DataFrame], counts: pd.DataFrame, drawing: Drawing
+    measures: Sequence[str], scores: dict[str, Numbers], counts: pd.DataFrame, drawing: Drawing
 ) -> list[dict[str, Any]]:
     rows, samples = [], []
     records: list[dict[Any, Any]] = counts.to_dict("records")
     for (group, table), count in zip(scores.items(), records, strict=True):
-        for measure in table:
-            samples.append(table[measure].to_numpy())
-            row: dict[str, Any] = {"group": group, "documents": len(table), "measure": measure}
-            rows.append({**row, **count, "mean": float(samples[-1].mean())})
+        for measure, column in zip(measures, table.T, strict=True):
+            sample = column[~np.isnan(column)]
+            samples.append(sample)
+            row: dict[str, Any] = {"group": group, "documents": len(sample), "measure": measure}
+            rows.append({**row, **count, "mean": float(sample.mean())})
     intervals = mean_intervals(samples, drawing)
     return [row | interval._asdict() for row, interval in zip(rows, intervals, strict=True)]
 
 
 def _difference_rows(
-    scores: dict[str, pd.DataFrame], pairs: list[tuple[str, str]], drawing: Drawing
+    measures: Sequence[str],
+    scores: dict[str, Numbers],
+    pairs: list[tuple[str, str]],
+    drawing: Drawing,
 ) -> list[dict[str, Any]]:
     """Test all pairs, each over the documents that both have."""
     rows, samples = [], []
     for a, b in pairs:
-        common = scores[a].index.intersection(scores[b].index)
-        for measure in scores[a]:
-            left, right = (scores[one][measure][common].to_numpy() for one in (a, b))
+        has_a, has_b = (~np.isnan(scores[one][:, 0]) for one in (a, b))
+        sides = (scores[one][has_a & has_b].T for one in (a, b))
+        for measure, left, right in zip(measures, *sides, strict=True):
             difference = right - left
             samples.append(difference)
             rows.append(
@@ -426,9 +436,9 @@ def _difference_rows(
                     "a": a,
                     "b": b,
                     "measure": measure,
-                    "documents": len(common),
-                    "only_a": len(scores[a]) - len(common),
-                    "only_b": len(scores[b]) - len(common),
+                    "documents": len(left),
+                    "only_a": int(has_a.sum()) - len(left),
+                    "only_b": int(has_b.sum()) - len(left),
                     "a_higher": int((np.round(difference, DIGITS) < 0).sum()),
                     "b_higher": int((np.round(difference, DIGITS) > 0).sum()),
                     "mean_a": float(left.mean()),

@@ -500,7 +500,7 @@ def _refuse_other_gold(joined: pd.DataFrame) -> None:
     """Raise `InputError` that names the first field with other gold or another metric."""
     outside = joined[~joined["inner_is"].fillna(joined["inner_was"]).astype(bool)]
     has_gold = outside["gold_state_was"].eq("present") | outside["gold_state_is"].eq("present")
-    for row in outside[has_gold.to_numpy(bool)].to_dict("records"):
+    for row in outside[has_gold.to_numpy(bool, na_value=False)].to_dict("records"):
         where = f"document {row['document']!r}: "
         if row["side"] != "both":
             has, lacks = _SIDES if row["side"] == "left_only" else _SIDES[::-1]
