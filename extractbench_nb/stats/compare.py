@@ -245,8 +245,8 @@ def _averaged(
         scores[name] = ordered.groupby(["group", "document"], observed=True)["score"].mean()
     means = pd.DataFrame(scores)
     counts = cells.groupby("group", observed=True)[["outputs", "invalid"]].sum()
-    names = means.index.unique("document").sort_values()
-    tables = {str(g): means.loc[g].reindex(names).to_numpy(np.float64) for g in counts.index}
+    documents = means.index.unique("document").sort_values()
+    tables = {str(g): means.loc[g].reindex(documents).to_numpy(np.float64) for g in counts.index}
     return tables, counts
 
 
