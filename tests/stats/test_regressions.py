@@ -392,6 +392,8 @@ NEAR = [
     (0.8, 0.8 + 5e-10, None, "same"),
     (0.8, 0.8 - 2e-9, "lower", "regressed"),
     (0.8, 0.8 + 2e-9, "higher", "improved"),
+    (1e-9, 0.0, None, "same"),
+    (0.0, 1e-9, None, "same"),
     (1.0, 0.0, "lower", "regressed"),
     (0.0, 1.0, "higher", "improved"),
 ]
