@@ -188,6 +188,9 @@ def test_documents_of_one_side_are_named_and_a_missing_output_fails() -> None:
         "b": "same",
         "c": "only_candidate",
     }
+    counts = {"regressed": 0, "only_baseline": 1, "unknown": 0, "improved": 0}
+    counts |= {"only_candidate": 1, "same": 1, "fields_regressed": 0, "fields_improved": 0}
+    assert found.summary[[*counts]].to_dict() == counts
     assert (found.verdict, found.runs) == ("fail", ("run", "new"))
     assert found.reason.endswith("1 document of the baseline has no output in the candidate.")
     assert sum("without output in the candidate: a" in note for note in found.notes) == 1
