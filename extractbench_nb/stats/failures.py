@@ -225,7 +225,7 @@ def rate_interval(rows: pd.DataFrame, columns: tuple[str, str, str], drawing: Dr
     if 0 < share < 1 and any(observed for _, _, observed in spreads):
         variance = sum(variance for variance, _, _ in spreads)
         freedom = variance**2 / sum(spread**2 / degrees for spread, degrees, _ in spreads)
-        t = float(stdtrit(freedom, drawing.tails[1]))
+        t = float(stdtrit(freedom, drawing.upper))
         size = share * (1 - share) / (variance / limit**2) * (drawing.quantile / t) ** 2
     *ends, method = wilson_interval(share, size, drawing)
     ceiling = float(limit / total)
