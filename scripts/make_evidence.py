@@ -215,7 +215,9 @@ def shares(
         low, high = None, None
         if len(each) >= _FEWEST_DOCUMENTS:
             drawn = np.vstack(list(counts_drawn(len(each), _DRAWING)))
-            low, high = np.quantile(drawn @ parts / (drawn @ wholes), _DRAWING.tails)
+            low, high = np.quantile(
+                drawn @ parts / (drawn @ wholes), (1 - _DRAWING.upper, _DRAWING.upper)
+            )
         share = parts.sum() / total
         rows[key] = (len(each), total, share, ratios.min(), ratios.max(), low, high)
     frame = SHARE_COLUMNS.from_rows(rows.values())

@@ -71,18 +71,15 @@ def agreement(
         The gold of each annotator, by name; two annotators or more. Each is a Dataset, a folder in
         its layout, a folder of ``{document}.json`` or ``{document}.gold.json``, or a mapping from
         document to value or ``pathlib.Path``.
-    schema : dict, str, pathlib.Path or Schema, optional
-        The schema of all documents, as `evaluate` takes it.
-    dataset : Dataset, str or pathlib.Path, optional
-        The dataset that has the schemas. Without `schema` and `dataset`, the first Dataset in
-        `golds`.
+    schema, dataset : optional
+        The schema of all documents, as `evaluate` takes it; or the dataset that has the schemas, by
+        default the first in `golds`.
 
     Returns
     -------
     AnnotatorAgreement
-        ``alpha`` over all fields, up to 1, NaN if all say the same; ``fields``, lowest alpha first;
-        and ``disagreements``: document, schema, path, field, ``value_`` and the name of each
-        annotator (None if absent, NA if they did not annotate the document), majority.
+        ``alpha`` over all fields, ``fields``, and ``disagreements`` with the value of each
+        annotator: None if absent, NA if they did not annotate the document.
 
     Raises
     ------

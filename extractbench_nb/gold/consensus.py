@@ -109,30 +109,28 @@ def suspects(
 
     Notes
     -----
-    *Votes.* Every valid output of a document has one vote per place. Each predicted value that
-    fails is tried as gold, with the metrics of the field and the offline judge; the consensus is
-    the value that most of the failing runs would pass. At least `min_runs` runs and half of all
-    must agree on it, and more than agree with gold.
+    *Votes.* Each predicted value that fails is tried as gold, with the metrics of the field and the
+    offline judge; the consensus is the value that most of the failing runs would pass. At least
+    `min_runs` runs and half of all must agree on it, and more than agree with gold.
 
     *Items.* Items that gold lacks are aligned with each other. Two are the same if all of their
-    fields pass, or if they are objects and their similarity reaches the ``align_threshold`` of the
-    array. An item is not missing if gold has it with fewer fields, or as a text. Items of tuples
-    and of maps of arrays are not compared.
+    fields pass, or if they are objects as similar as the array's ``align_threshold``. An item is
+    not missing if gold has it with fewer fields, or as a text. Tuples and maps of arrays are left
+    out.
 
-    *Style.* If the two values differ in writing only (case, punctuation, format of numbers and
-    dates, word order, abbreviation), and the offline judge accepts one for the other, there is
-    no suspect unless the audit has a finding there.
+    *Style.* If the two values differ in writing only, and the offline judge accepts one for the
+    other, there is no suspect unless the audit has a finding there.
 
     *Score.* With :math:`k` of :math:`n` runs agreeing, it begins with
 
     .. math:: \frac{k}{n + 1} \cdot \frac{1 + c - g}{2}
 
     where :math:`c` and :math:`g` are the support of consensus and gold by the PDF: 0 if the
-    value is not there, (1 + evidence score) / 2 if it is (see `find_evidence`; the mean over the
-    leaves of an object or array), and 1/2 if that is unknown. It is halved if one value is the
-    other with more detail, and if at least 3 values, and half of all, of the field in that document
-    are suspects of the same kind, which is likely another convention. It is moved half of the way
-    to 1 if the audit has a finding at the path. The score ranks; it is not a probability.
+    value is not there, (1 + evidence score) / 2 if it is (the mean over the leaves of an object or
+    array), and 1/2 if that is unknown. It is halved if one value is the other with more detail, and
+    if 3 values or more, and half of all, of the field in that document are suspects of the same
+    kind. It is moved half of the way to 1 if the audit has a finding at the path. The score ranks;
+    it is not a probability.
 
     Examples
     --------

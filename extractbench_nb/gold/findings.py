@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -208,8 +208,7 @@ def audit(
 ) -> Audit:
     """Search a dataset for possible errors in its annotation.
 
-    Gold is checked against its schema, itself and the text of its PDF. A finding is a suspicious
-    value, with the nearest text or form as a suggestion if there is one.
+    Gold is checked against its schema, itself and the text of its PDF.
 
     Parameters
     ----------
@@ -232,12 +231,10 @@ def audit(
 
     Notes
     -----
-    A text is found in a PDF if its letters and digits occur there in sequence, regardless of case,
-    spacing, punctuation, accents and line breaks; a text of twelve words or more also if it occurs
-    there in pieces of four words or more. A number is found if the PDF has it with thousands
-    separators, in words, or in another scale, such as thousands or millions; a date in any form.
-    Fields of which less than half of the values are found (labels, codes, calculated values) get
-    one finding of kind ``field_not_quoted`` per document instead of one per value.
+    A text is found in a PDF if its letters and digits occur there in sequence; a text of twelve
+    words or more also in pieces of four words or more. A number is found with thousands separators,
+    in words, or in another scale; a date in any form. Fields of which less than half of the values
+    are found get one finding of kind ``field_not_quoted`` per document instead of one per value.
 
     Examples
     --------
@@ -267,77 +264,72 @@ def audit(
         findings = _merged(document, unquoted)
         severities = [KINDS[finding.kind].severity for finding in findings]
         finding_rows += [
-            (*document.ids, f.path, f.field, f.kind, severity, f.message, f.value, f.suggestion,
-             f.page)
-            for f, severity in zip(findings, severities, strict=True)
-        ]  # fmt: skip
-        in_pdf = sum(finding is None for _, finding in document.looked_up)
-        document_rows.append(
-            (*document.ids, document.gold_readable, document.values, document.pages,
-             len(document.looked_up), in_pdf, *map(severities.count, SEVERITIES))
-        )  # fmt: skip
+            document.about | finding._asdict() | {"severity": severity}
+            for finding, severity in zip(findings, severities, strict=True)
+        ]
+        found = sum(finding is None for _, finding in document.looked_up)
+        counts = {f"{severity}s": severities.count(severity) for severity in SEVERITIES}
+        counts |= {"looked_up": len(document.looked_up), "found": found}
+        document_rows.append(document.about | counts)
     return Audit(
         dataset.name,
-        AUDIT_COLUMNS.from_rows(finding_rows),
-        AUDITED_COLUMNS.from_rows(document_rows),
+        AUDIT_COLUMNS.from_records(finding_rows),
+        AUDITED_COLUMNS.from_records(document_rows),
     )
 
 
-@dataclass
-class _Checked:
-    """What was found in one document; `ids` are document, domain and schema.
+class _Checked(NamedTuple):
+    """What was found in one document, and what it is: the first columns of its row.
 
     `looked_up` has the definition of every value that was looked up in the PDF, and a finding if it
-    is not there. `pages` of the PDF and `values` (leaves of gold) are None if they were not read.
+    is not there.
     """
 
-    ids: tuple[str, str, str]
-    findings: list[Finding] = field(default_factory=list)
-    looked_up: list[tuple[str, Finding | None]] = field(default_factory=list)
-    gold_readable: bool = True
-    pages: int | None = None
-    values: int | None = None
-
-    def add(self, kind: str, message: str) -> None:
-        """Add a finding about a file."""
-        self.findings.append(Finding("$", "", kind, message))
-
-    def read(self, kind: str, read: Callable[[], Any]) -> Any:
-        """Read a file; a failure is a finding, and `MISSING`."""
-        try:
-            return read()
-        except UnavailableError:
-            raise
-        except ExtractBenchError as error:
-            self.add(kind, str(error))
-            return MISSING
+    about: dict[str, Any]
+    findings: list[Finding]
+    looked_up: list[tuple[str, Finding | None]]
 
 
 def _checked(dataset: Dataset, row: Any) -> _Checked:
     """Read one document and run all checks over it."""
-    checked = _Checked((row.document, row.domain, row.schema))
+    about = {name: getattr(row, name) for name in ("document", "domain", "schema")}
+    about |= {"readable": True, "values": None, "pages": None}
+    checked = _Checked(about, [], [])
+
+    def add(kind: str, message: str) -> None:
+        checked.findings.append(Finding("$", "", kind, message))
+
+    def read(kind: str, read_file: Callable[[], Any]) -> Any:
+        try:
+            return read_file()
+        except UnavailableError:
+            raise
+        except ExtractBenchError as error:
+            add(kind, str(error))
+            return MISSING
+
     pdf = None
     if not row.has_pdf:
-        checked.add("pdf_missing", "there is no PDF beside the gold file")
+        add("pdf_missing", "there is no PDF beside the gold file")
     else:
         path = dataset.pdf_path(row.document)
-        pages = checked.read("pdf_unreadable", lambda: read_pages(path))
+        pages = read("pdf_unreadable", lambda: read_pages(path))
         if pages is not MISSING:
             pdf = PdfText(pages)
-            checked.pages = pdf.pages
+            about["pages"] = pdf.pages
         if pdf is not None and not pdf.words:
-            checked.add("pdf_without_text", f"no text on {plural(pdf.pages, 'page')}")
+            add("pdf_without_text", f"no text on {plural(pdf.pages, 'page')}")
             pdf = None
-    gold = checked.read("gold_unreadable", lambda: dataset.gold(row.document))
-    checked.gold_readable = gold is not MISSING
-    schema = checked.read("schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
+    gold = read("gold_unreadable", lambda: dataset.gold(row.document))
+    about["readable"] = gold is not MISSING
+    schema = read("schema_unreadable", lambda: parse_schema(dataset.schema(row.schema)))
     if gold is MISSING or schema is MISSING:
         return checked
-    checked.values = sum(1 for _ in scalars(gold))
+    about["values"] = sum(1 for _ in scalars(gold))
     subject = Subject(schema, gold, pdf)
     for check in CHECKS:
-        checked.findings += check(subject)
-    checked.looked_up = [(place.definition, found) for place, found in find_values(subject)]
+        checked.findings.extend(check(subject))
+    checked.looked_up.extend((place.definition, found) for place, found in find_values(subject))
     return checked
 
 
@@ -346,7 +338,7 @@ def _unquoted_fields(checked: Iterable[_Checked]) -> frozenset[tuple[str, str]]:
     quoted = defaultdict(list)
     for document in checked:
         for name, finding in document.looked_up:
-            quoted[document.ids[-1], name].append(finding is None)
+            quoted[document.about["schema"], name].append(finding is None)
     rare = {
         key
         for key, is_found in quoted.items()
@@ -362,7 +354,7 @@ def _merged(checked: _Checked, unquoted: frozenset[tuple[str, str]]) -> list[Fin
     missing: dict[str, list[Finding]] = defaultdict(list)
     for name, finding in checked.looked_up:
         if finding is not None:
-            is_unquoted = (checked.ids[-1], name) in unquoted
+            is_unquoted = (checked.about["schema"], name) in unquoted
             (missing[name] if is_unquoted else findings).append(finding)
     for name, of_field in missing.items():
         sought = sum(other == name for other, _ in checked.looked_up)

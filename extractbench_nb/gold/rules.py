@@ -41,15 +41,14 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
     Parameters
     ----------
     source : Dataset, pandas.DataFrame, str, pathlib.Path or object with ``outputs``
-        A dataset: its gold files are checked. Or outputs: a frame with the columns document and
-        predicted (or raw, from which a code fence is removed), and optionally run and schema; a
-        folder laid out as ``run/document.json``; a run of `extract`.
+        A dataset, for its gold files; or outputs: a frame with the columns document and predicted
+        (or raw, with code fences), and optionally run and schema; a folder laid out as
+        ``run/document.json``; a run of `extract`.
     dataset : Dataset, optional
         The dataset with the schemas of the outputs, if they are not a column.
     rules : str, callable or iterable of these, optional
-        Names of registered rules, or functions as `rule` takes them; all registered rules by
-        default. A rule that is restricted to certain schemas is run on a document of unknown schema
-        only if it is given here.
+        Names of registered rules, or functions as `rule` takes them; by default all registered
+        ones that apply to the document's schema.
 
     Returns
     -------

@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
@@ -24,7 +25,7 @@ from extractbench_nb.core.schema import MISSING
 from extractbench_nb.core.values import PATH_STEP, canonical, equality_key, private_copy, step_key
 from extractbench_nb.errors import InputError, OutputError, nearest, no_column
 from extractbench_nb.runs import Dataset, load_dataset
-from extractbench_nb.stats import compare_runs, gather, refuse_two_profiles
+from extractbench_nb.stats import MEASURES, compare_runs, gather, refuse_two_profiles
 from extractbench_nb.support.files import make_folder, new_folder, read_text, reading, write_texts
 from extractbench_nb.support.pandas_helpers import is_missing
 from extractbench_nb.support.wording import one_line, plural
@@ -106,15 +107,14 @@ def corrections(source: Any, *, who: str | None = None, why: str | None = None) 
     ----------
     source : view, pandas.DataFrame, str or pathlib.Path
         The view of `show_evidence`; a frame with columns document, path, new, and optionally op,
-        old, who, when, why; a frame of `suspects`; a CSV file that `save_corrections` wrote.
+        old, who, when, why; a frame of `suspects`; a CSV file of `save_corrections`.
     who, why : str, optional
-        Author and reason of the corrections for which `source` states none.
+        Author and reason where `source` states none.
 
     Returns
     -------
     pandas.DataFrame
-        One row per correction: document, path, op, old, new, who, when, why. In ``old`` and
-        ``new``, None is JSON's null, and NA means that nothing is stated.
+        One row per correction, see `CORRECTIONS`.
 
     Raises
     ------
@@ -157,16 +157,13 @@ def save_corrections(source: Any, path: str | Path) -> Path:
 
     Raises
     ------
-    InputError
-        The corrections are not valid.
-    OutputError
-        The file cannot be written; what was there before is unchanged.
+    InputError, OutputError
+        The corrections are not valid, or the file cannot be written.
 
     Notes
     -----
-    In the CSV file ``old`` and ``new`` are JSON: ``"12"`` is a text and ``12`` a number, ``null``
-    is null, and an empty cell states nothing. Other cells that a spreadsheet would take for a
-    formula begin with an apostrophe, which is removed when the file is read.
+    In the CSV file ``old`` and ``new`` are JSON: ``"12"`` is a text and ``12`` a number; an empty
+    cell states nothing. Other cells that would be a formula begin with an apostrophe.
 
     Examples
     --------
@@ -206,7 +203,7 @@ def _read_corrections(source: Any, who: str | None, why: str | None) -> list[Cor
     return found
 
 
-def _rows(source: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _rows(source: Any) -> Iterator[tuple[str, Mapping[Any, Any]]]:
     """Yield the name and the cells of each row."""
     edits = getattr(source, "edits", None)
     source = edits if isinstance(edits, pd.DataFrame) else source
@@ -218,35 +215,29 @@ def _rows(source: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         raise InputError(f"corrections are {kind}; expected a frame, a view or a CSV file")
     if "new" not in source and {"consensus", "gold", "kind"} <= set(source.columns):
         is_other = source["kind"] == "differs_from_gold"  # a suspect: its consensus becomes gold
-        source = source.assign(
-            op=is_other.map({True: "replace", False: "add"}),
-            old=source["gold"].astype(object).where(is_other, pd.NA),
-            new=source["consensus"],
-        )
+        op, old = np.where(is_other, "replace", "add"), source["gold"].astype(object)
+        source = source.assign(op=op, old=old.where(is_other, pd.NA), new=source["consensus"])
     for name in ("document", "path", *(() if "op" in source else ("new",))):
         if name not in source:  # removals need no value
             raise InputError(f"corrections: {no_column(name, source)}")
-    used = [name for name in CORRECTIONS.names if name in source]
-    for at, cells in enumerate(zip(*(source[name].tolist() for name in used), strict=True)):
-        yield f"corrections row {at}", dict(zip(used, cells, strict=True))
+    # `to_dict` would make NA None, which is null
+    for at, cells in enumerate(zip(*(source[name].tolist() for name in source), strict=True)):
+        yield f"corrections row {at}", dict(zip(source, cells, strict=True))
 
 
-def _checked(where: str, row: Mapping[str, Any], remarks: Mapping[str, Any] = {}) -> Correction:
+def _checked(where: str, row: Mapping[Any, Any], remarks: Mapping[str, Any] = {}) -> Correction:
     """Check the cells of a row; `remarks` stand for who, when and why that it does not state."""
     cells = {name: row.get(name, pd.NA) for name in CORRECTIONS.names}
-    for name in ("who", "when", "why"):
+    steps = list(PATH_STEP.finditer(path := str(cells["path"])))
+    defaults = {"op": "add" if steps and _is_added(steps[-1]) else "replace", **remarks}
+    for name in ("document", "path", "op", "who", "when", "why"):
         if is_missing(cells[name]) or cells[name] == "":
-            stated = remarks.get(name)
-            cells[name] = pd.NA if stated is None else stated
-    path = str(cells["path"])
-    steps = list(PATH_STEP.finditer(path))
-    if is_missing(cells["op"]) or cells["op"] == "":
-        cells["op"] = "add" if steps and _is_added(steps[-1]) else "replace"
-    op = cells["op"]
-    for name in ("document", "path", "who", "when", "why"):
+            cells[name] = defaults.get(name)
         is_text = isinstance(cells[name], str) and cells[name]
-        if not is_text and (cells[name] is not pd.NA or name in ("document", "path")):
-            raise InputError(f"{where}: {name} is {cells[name]!r}; expected a text")
+        if not is_text and (cells[name] is not None or name in ("document", "path")):
+            raise InputError(f"{where}: {name} is {row.get(name)!r}; expected a text")
+        cells[name] = pd.NA if cells[name] is None else cells[name]
+    op = cells["op"]
     where += f" ({cells['document']!r}, {one_line(path)})"
     if op not in OPS:
         raise InputError(f"{where}: op is {op!r}; {nearest(op, OPS)}")
@@ -254,7 +245,7 @@ def _checked(where: str, row: Mapping[str, Any], remarks: Mapping[str, Any] = {}
         raise InputError(f"{where}: path is {path!r}; expected an instance path, '$.items[2].name'")
     if op == "remove" and not steps:
         raise InputError(f"{where}: the root cannot be removed; replace it")
-    if any(map(_is_added, steps[:-1])) or (op != "add" and any(map(_is_added, steps))):
+    if any(map(_is_added, steps if op != "add" else steps[:-1])):
         raise InputError(f"{where}: gold has no such item; add it as a whole with op 'add' at [-]")
     for name in ("old", "new"):
         cells[name] = _json_value(cells[name], f"{where}: {name}")
@@ -317,17 +308,17 @@ def _csv_rows(path: Path, spec: FrameSpec) -> Iterator[tuple[str, dict[str, Any]
         if column in spec.names and column not in header:
             raise InputError(f"{name}: no column {column!r}; {nearest(column, header)}")
     for at, texts in enumerate(lines, 2):
-        where = f"{name} row {at}"
-        if any(texts) and len(texts) != len(header):
+        where, row = f"{name} row {at}", dict[str, Any](zip(header, texts, strict=False))
+        if not any(texts):
+            continue
+        if len(texts) != len(header):
             raise InputError(f"{where} has {len(texts)} cells; expected {len(header)}")
-        row: dict[str, Any] = dict(zip(header, texts, strict=False)) if any(texts) else {}
         for column, text in row.items():
             if column in ("old", "new"):
                 row[column] = cell_value(text, f"{where}: {column}") if text else pd.NA
             elif text.startswith("'") and _FORMULA.match(text):
                 row[column] = text[1:]
-        if row:
-            yield where, row
+        yield where, row
 
 
 def cell_value(text: str, what: str) -> Any:
@@ -377,10 +368,8 @@ def apply(
     InputError
         A correction is not valid or does not fit gold (there is nothing at its path, or gold has
         another value than its ``old``, or its ``new`` already), or there are none.
-    DatasetError
-        A document is unknown, or its gold is not JSON.
-    OutputError
-        The folder is not empty, lies within the dataset, or cannot be written.
+    DatasetError, OutputError
+        A document is unknown or its gold is not JSON; or the folder cannot be written.
 
     Notes
     -----
@@ -411,8 +400,7 @@ def apply(
     files: dict[Path, str] = {}
     applied: list[Correction] = []
     for document, rows in by_document.items():
-        gold = ds.gold(document)
-        fitting = []
+        gold, fitting = ds.gold(document), []
         for row in rows:
             try:
                 _refuse_moved_alternatives(ds, row)
@@ -420,23 +408,20 @@ def apply(
             except InputError as error:
                 where = f"document {document!r}, {one_line(row.path)}"
                 raise InputError(f"{where}: {error}") from None
-        corrected = _patched(gold, fitting)
         file = files_of_gold[document]
         indent = re.search(r"^[{[]\s*?\n( +|\t+)", read_text(file, "gold"))
-        text = json.dumps(corrected, ensure_ascii=False, indent=indent[1] if indent else 2)
+        indentation = indent[1] if indent else 2
+        text = json.dumps(_patched(gold, fitting), ensure_ascii=False, indent=indentation)
         files[file.relative_to(ds.root)] = text + "\n"
         applied += [row for _, row in fitting]
     earlier = history(ds)
     version = int(earlier["version"].max()) + 1 if len(earlier) else 1
     log = [*earlier.itertuples(index=False), *((version, *row) for row in applied)]
     files[LOG] = _csv_text(HISTORY, log)
+    hidden: Any = shutil.ignore_patterns(".*")
     with new_folder(target) as new:
         shutil.copytree(
-            ds.root,
-            new,
-            ignore=shutil.ignore_patterns(".*"),
-            copy_function=_copy_or_link,
-            dirs_exist_ok=True,
+            ds.root, new, ignore=hidden, copy_function=_copy_or_link, dirs_exist_ok=True
         )
         make_folder((new / LOG).parent)
         write_texts({new / name: text for name, text in files.items()})
@@ -474,8 +459,7 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per correction that `apply` made, oldest first: version, from 1, then the columns of
-        `corrections`. ``old`` is the earlier value of gold, NA if it had none.
+        One row per correction that `apply` made, oldest first, see `HISTORY`.
 
     Raises
     ------
@@ -589,7 +573,7 @@ def effect(
     before: object,
     after: object,
     *,
-    measures: str | Sequence[str] = ("pass_rate", "overall_score", "field_score"),
+    measures: str | Sequence[str] = MEASURES,
     confidence: float = 0.95,
     resamples: int = 9999,
     seed: int = 0,
@@ -599,18 +583,15 @@ def effect(
     Parameters
     ----------
     before, after : Evaluations, pandas.DataFrame, mapping or list
-        Scores as `compare_runs` takes them, with a column run. Runs and documents that are in one
-        of them only are left out.
-    measures : str or sequence of str, optional
-        Columns of ``summary``.
-    confidence, resamples, seed : optional
+        Scores as `compare_runs` takes them. Runs and documents of one of them are left out.
+    measures, confidence, resamples, seed : optional
         As in `compare_runs`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per run and measure: documents, changed, before, after, difference and its paired
-        interval over all documents. There is no test: gold was changed on purpose.
+        One row per run and measure, with the paired interval of the difference. There is no test:
+        gold was changed on purpose.
 
     Raises
     ------
@@ -634,17 +615,12 @@ def effect(
     runs = [run for run in runs_before if run in runs_after]
     if not runs:
         raise InputError(f"no run is in both: {runs_before[:3]} before, {runs_after[:3]} after")
+    drawing: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     parts = []
     for run in runs:
-        compared = compare_runs(
-            {name: frame[frame["run"] == run] for name, frame in frames.items()},
-            measures=measures,
-            baseline="before",
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-        ).differences
-        parts.append(compared.assign(run=run, changed=compared["a_higher"] + compared["b_higher"]))
+        sides = {name: frame[frame["run"] == run] for name, frame in frames.items()}
+        found = compare_runs(sides, measures=measures, baseline="before", **drawing).differences
+        parts.append(found.assign(run=run, changed=found["a_higher"] + found["b_higher"]))
     rows = pd.concat(parts)
     rows[["low", "high"]] = rows[["low", "high"]].round(12) + 0.0  # neither -0.0 nor -1e-17
     renamed = {"mean_a": "before", "mean_b": "after", "b_minus_a": "difference"}

@@ -14,8 +14,8 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.values import member, private_copy
 from extractbench_nb.errors import InputError, MissingPdfError, no_column
-from extractbench_nb.pdf.page_images import EDGES, Box, HasPdfs, lines_of, pdf_of
 from extractbench_nb.pdf.page_text import MOST_HITS, PdfText, index_of, shape_of
+from extractbench_nb.pdf.pages import EDGES, Box, HasPdfs, lines_of, pdf_of
 from extractbench_nb.pdf.search import (
     INEXACT,
     UNSPACED,
@@ -44,16 +44,13 @@ def specificity(value: str | float, index: PdfText) -> float:
 
     Notes
     -----
-    The estimate is not fitted to a dataset. It uses the counts of the document, but at least 10,000
-    words, 1,000 numbers and 10 dates.
+    The estimate uses the counts of the document, but at least 10,000 words, 1,000 numbers and 10
+    dates; it is not fitted to a dataset.
 
-    *Numbers.* Numbers with the same count of significant digits and the same order of magnitude
-    are taken to be equally likely: of :math:`n` numbers with :math:`k` digits, :math:`n / (81
-    \cdot 10^{k-2})` would have these very digits (:math:`n / 9` where :math:`k = 1`). Trailing
-    zeros are not significant. Years are one class, of twenty years in use. The scales in which a
-    number may be written (`spellings`) are added up.
-
-    *Dates.* The dates and years of a document are taken to be spread over twenty years.
+    *Numbers.* Of :math:`n` numbers with :math:`k` significant digits (trailing zeros are not) and
+    one order of magnitude, :math:`n / (81 \cdot 10^{k-2})` would have these very digits
+    (:math:`n / 9` where :math:`k = 1`). Years are one class, of twenty years in use, and dates are
+    spread over as many. The scales in which a number may be written are added up.
 
     *Texts.* The words :math:`N` of the document, times the probability of the text by Zipf's law
     (Zipf 1949): a token of rank :math:`r` has :math:`1 / ((r + 1) H)`, :math:`H` the harmonic
@@ -144,15 +141,14 @@ def find_evidence(
     -------
     pandas.DataFrame
         One row per line of an occurrence (see `EVIDENCE_COLUMNS`), the best ones first, then in the
-        order of the document. ``attrs["status"]`` is ``found``, ``not_found``, ``no_text_layer``
-        (the pages are images) or ``nothing_to_find`` (a text without a letter or digit);
-        ``attrs["places"]`` counts all occurrences.
+        order of the document. ``attrs["status"]`` is ``found``, ``not_found``, ``no_text_layer`` or
+        ``nothing_to_find`` (no letter or digit); ``attrs["places"]`` counts all occurrences.
 
     Raises
     ------
     InputError
-        The value is null, a boolean, an array, an object, NaN or infinite; `limit` is below 1;
-        or the PDF cannot be read.
+        The value is not a text, a finite number or a date; `limit` is below 1; or the PDF cannot
+        be read.
     DatasetError
         The document is not in the dataset, or has no PDF (`MissingPdfError`).
 
@@ -162,11 +158,8 @@ def find_evidence(
     in thousands, millions and percent; dates in every written form. The similarity is 1 for these;
     each doubt takes a tenth off it, such as another sign, a scale, and words in another order. A
     text with another spelling has the share of equal letters, and one in pieces that of its words.
-
     The score is the similarity times the odds that this is no chance match (`specificity`): almost
-    0 for the number 1, and nearly 1 for a name or 1,234.5. In the published dataset 0.3 % of the
-    values with a score of 0.9 or more also occur in a PDF of another domain, and 52 % of those
-    below 0.1.
+    0 for the number 1, and nearly 1 for a name or 1,234.5.
 
     Examples
     --------
@@ -258,8 +251,7 @@ def grounded(
     ds : Dataset or None
         As `load_dataset` returns it; None if `document` is a path.
     document : str, pathlib.Path or None, optional
-        The id of a document, or the path of any PDF. By default the column ``document`` of the
-        result names the document of each row; each PDF is read once.
+        The id of a document, or the path of any PDF; by default the column ``document``.
     side : {"predicted", "gold"}, optional
         The side whose values are looked up.
     min_score : float, optional
@@ -275,8 +267,7 @@ def grounded(
     Raises
     ------
     InputError
-        There is neither a document nor a column ``document``; `side` or `min_score` is invalid; or
-        the PDF cannot be read.
+        There is no document, `side` or `min_score` is invalid, or the PDF cannot be read.
     DatasetError
         The document is not in the dataset, or has no PDF (`MissingPdfError`).
 
@@ -296,26 +287,23 @@ def grounded(
         raise InputError(f"side={side!r}; expected one of 'predicted', 'gold'")
     _check_score(min_score)
     fields = _fields_of(result, side)
+    if document is None and "document" not in fields:
+        raise InputError(
+            "document: the rows have no column 'document'; pass the id of their document, or the "
+            "pathlib.Path of a PDF"
+        )
+    names = fields["document"] if document is None else pd.Series(0, fields.index)
     found = [Grounds()] * len(fields)
-    groups: dict[Any, Any] = {document: range(len(fields))}
-    if document is None:
-        if "document" not in fields:
-            raise InputError(
-                "document: the rows have no column 'document'; pass the id of their document, or "
-                "the pathlib.Path of a PDF"
-            )
-        groups = fields.groupby("document", sort=False).indices
-    for name, rows in groups.items():
+    for name, rows in names.groupby(names, sort=False).indices.items():
         try:
-            index = index_of(pdf_of(ds, name))
+            index = index_of(pdf_of(ds, name if document is None else document))
         except MissingPdfError:
             if document is not None:
                 raise
             continue
-        for row, grounds in zip(
-            rows, look_up(fields[side].iloc[rows], index, min_score), strict=True
-        ):
-            found[row] = grounds
+        grounds = look_up(fields[side].iloc[rows], index, min_score)
+        for row, ground in zip(rows, grounds, strict=True):
+            found[row] = ground
     return fields.assign(**GROUNDED_COLUMNS.from_rows(found).set_axis(fields.index))
 
 
@@ -337,10 +325,8 @@ def ground_values(
 
     Parameters
     ----------
-    ds : Dataset or None
-        As `load_dataset` returns it; None if `document` is a path.
-    document : str or pathlib.Path
-        The id of a document, or the path of any PDF.
+    ds, document : Dataset or None, str or pathlib.Path
+        As in `find_evidence`.
     value : object
         A parsed JSON value, such as a gold document or a model's output.
     min_score : float, optional
@@ -451,11 +437,8 @@ def score_citations(
         One row per citation: ``path`` of the value in the output and ``page``, counted from 1;
         ``run`` and ``document`` where the result has several; optionally a box ``x0``, ``y0``,
         ``x1``, ``y1`` in PDF points from the bottom left. A value may cite several places.
-    ds : Dataset or None
-        As `load_dataset` returns it; None if `document` is a path.
-    document : str, pathlib.Path or None, optional
-        The id of the document, or the path of any PDF. By default the column ``document`` names
-        the document of each row.
+    ds, document : optional
+        As in `grounded`.
 
     Returns
     -------
@@ -474,8 +457,8 @@ def score_citations(
 
     Notes
     -----
-    A page is compared, not a passage: a short number is on many pages, and a citation of one of
-    them is right by chance. ``chance`` says how easily; leave out values whose ``chance`` is high.
+    A short number is on many pages, and a citation of one of them is right by chance: leave out
+    values whose ``chance`` is high.
 
     Examples
     --------
@@ -504,7 +487,11 @@ def score_citations(
     if document is None and "document" not in cited:
         raise InputError("document: pass the id of the document, or add a column 'document'")
     keys = [name for name in ("run", "document") if name in fields and name in cited]
-    values = _values(fields, keys)
+    own = fields.assign(path=fields["predicted_path"].fillna(fields["path"]))
+    values = {
+        tuple(map(str, key)): rows
+        for key, rows in own.groupby([*keys, "path"], sort=False, dropna=False)
+    }
 
     @lru_cache(maxsize=None, typed=True)
     def places(document: Any, value: Any) -> pd.DataFrame | None:
@@ -515,40 +502,22 @@ def score_citations(
     rows = []
     for row in cited.to_dict("records"):
         page, box = _place_of(row)
-        own = (*(str(row[key]) for key in keys), row["path"])
-        field, predicted, passed = values.get(own, (None, None, None))
+        of_value = values.get((*(str(row[key]) for key in keys), row["path"]))
+        field, predicted, passed = None, None, None
+        if of_value is not None:  # a value passes if it does by all its metrics
+            field, predicted = of_value[["field", "predicted"]].iloc[-1]
+            verdicts = of_value["passed"]
+            passed = None if verdicts.isna().any() else bool(verdicts.all())
         name: Any = row["document"] if document is None else document
         found = places(name, predicted) if is_asked(predicted) else None
-        rows.append(
-            {
-                "run": row.get("run"),
-                "document": str(name),
-                "path": row["path"],
-                "field": field,
-                "predicted": predicted,
-                "passed": passed,
-                "page": page,
-                **_checked(found, passed, page, box),
-            }
-        )
+        about = {"run": row.get("run"), "document": str(name), "path": row["path"], "page": page}
+        about |= {"field": field, "predicted": predicted, "passed": passed}
+        rows.append(about | _checked(found, passed, page, box))
     if rows and not any(row["field"] for row in rows):
         raise InputError(
             f"citations: no path is one of the result; the first is {rows[0]['path']!r}"
         )
     return CITATION_COLUMNS.from_records(rows)
-
-
-def _values(fields: pd.DataFrame, keys: list[str]) -> dict[Any, tuple[Any, Any, Any]]:
-    """Return field, value and verdict by path; a value passes if it does by all its metrics."""
-    columns = [*keys, "path", "predicted_path", "field", "predicted", "passed"]
-    values: dict[Any, tuple[Any, Any, Any]] = {}
-    for *ids, path, own, field, predicted, passed in fields[columns].itertuples(index=False):
-        key = (*map(str, ids), path if pd.isna(own) else own)
-        verdict = None if pd.isna(passed) else bool(passed)
-        before = values.get(key, (field, predicted, True))[2]
-        both = None if verdict is None or before is None else verdict and before
-        values[key] = field, predicted, both
-    return values
 
 
 def _place_of(row: dict[Any, Any]) -> tuple[int, Box | None]:

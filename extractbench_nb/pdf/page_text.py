@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.text import Date, Quantity
-from extractbench_nb.pdf.pages import read_layers
+from extractbench_nb.pdf.pages import Excerpt, read_layers
 from extractbench_nb.support.files import file_hash
 from extractbench_nb.support.folding import unify
 
@@ -27,14 +27,6 @@ _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|\.\d+")
 #: The hyphen that ends a line, for which PDFium mostly writes U+0002 or U+FFFE.
 _LINE_HYPHEN = re.compile("[\x02\ufffe]\\s*|(?<=[^\\W\\d_])-[ \\t]*\r?\n\\s*(?=[^\\W\\d_A-Z])")
-
-
-class Excerpt(NamedTuple):
-    """A piece of one page (counted from 1): a range of PDFium's character indices."""
-
-    page: int
-    first: int
-    end: int
 
 
 class Passage(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +28,11 @@ from extractbench_nb.simulation.document_corruptions import (
     CORRUPTIONS,
     Change,
     Corruption,
-    check_share,
     chosen,
 )
-from extractbench_nb.simulation.documents import Document, Pool, Task, copied, pool_of
+from extractbench_nb.simulation.documents import Document, Task, copied, pool_of
 from extractbench_nb.simulation.value_corruptions import VALUE_CORRUPTIONS, corrupt, kind_of
-from extractbench_nb.stats import Drawing, mean_intervals
+from extractbench_nb.stats import Drawing, check_share, mean_intervals
 from extractbench_nb.support.wording import fitted
 
 RATES = (0.0, 0.1, 0.3, 0.6, 1.0)
@@ -68,38 +68,6 @@ SENSITIVITY_COLUMNS = FrameSpec(
 )
 
 
-class _Reading(NamedTuple):
-    """The result of one corrupted document or value (the unit), with one change as an example."""
-
-    unit: int
-    score: float
-    passed: float
-    errors: int
-    changed: int = 0
-    document: str | None = None
-    path: str | None = None
-    gold: Any = None
-    corrupted: Any = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Subject:
-    """A profile, or a metric under a profile with its ``evaluation_config``."""
-
-    metric: str | None
-    profile: Profile
-    declared: Any = None
-    config: NodeConfig | None = None
-
-    def schema(self, schema: Schema) -> Schema:
-        """Set the metric on the fields of a schema that it applies to."""
-        return schema if self.config is None else _with_metric(schema, self.config)
-
-
-#: Readings by subject, corruption and rate.
-_Readings = dict[tuple[_Subject, Corruption, float], list[_Reading]]
-
-
 def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the options are keywords
     metric_or_profile: str | Profile | Callable[..., Any] | Mapping[str, Any] | Sequence[Any],
     data: Any,
@@ -119,16 +87,14 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Parameters
     ----------
     metric_or_profile : str, Profile, callable, dict or sequence
-        What is tested, or a sequence of that. A profile: documents are scored as their schemas
-        declare. A metric (a name, a function registered with `metric`, or an
-        ``evaluation_config``): it scores every field of a type that it applies to, except skipped
-        fields; all other fields keep their declared metrics.
+        What is tested, or a sequence of that: a profile, by which documents are scored as their
+        schemas declare; or a metric (a name, a function registered with `metric`, or an
+        ``evaluation_config``), which scores every field of a type that it applies to, except
+        skipped ones.
     data : Dataset, or iterable of (schema, gold), or iterable of str, int or float
-        Documents; or plain gold values, such as a column of texts, of which null, empty and
-        duplicate ones are left out.
+        Documents; or plain gold values, of which null, empty and duplicate ones are left out.
     corruption : str or iterable of str, optional
-        Names that `corruptions` lists; by default all that apply. Plain values take those of texts
-        and numbers only.
+        Names that `corruptions` lists; by default all that apply.
     rates : iterable of float, optional
         In [0, 1]: the probability that a place of a document is corrupted; of plain values, the
         share of words, letters, digits or units that change in each, at least one.
@@ -136,7 +102,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
         The entry of ``Evaluation.summary`` that is the score of a profile. A metric's score is the
         mean over the fields that it scores, items of arrays included.
     profile : str or Profile, optional
-        The rules for metrics. Under ``"strict"`` the fields of missed and spurious items count.
+        For metrics; see `evaluate`.
     repeats : int, optional
         Number of corrupted copies of each document or value, 1 and up.
     judge : str or Judge, optional
@@ -148,9 +114,8 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Returns
     -------
     pandas.DataFrame
-        One row per metric or profile, corruption and rate, see `SENSITIVITY_COLUMNS`: among others
-        ``n``, the documents or values that can be corrupted, score and interval over the means of
-        their repeats, and an example of the lowest score.
+        One row per metric or profile, corruption and rate, see `SENSITIVITY_COLUMNS`. Repeats are
+        averaged first, then documents or values.
 
     Raises
     ------
@@ -162,10 +127,8 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Notes
     -----
     The GriTS paper validates its metrics in this way [1]_: each part is kept with probability x,
-    and the score should follow x. If each item is dropped with probability r, an array's expected
-    recall is 1 - r, its precision 1 and its F1 about 2 (1 - r) / (2 - r). The 95 % interval is a
-    bootstrap over documents (BCa, 1,999 resamples). It is too short for skewed scores of
-    fewer than about ten documents, and NA for a single one.
+    and the score should follow x. The 95 % interval is a bootstrap over documents (BCa, 1,999
+    resamples). It is too short for skewed scores of fewer than about ten documents.
 
     References
     ----------
@@ -187,7 +150,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     rules = Profile.named(profile)
     several = isinstance(metric_or_profile, Sequence) and not isinstance(metric_or_profile, str)
     wanted = list(metric_or_profile) if several else [metric_or_profile]  # type: ignore[arg-type]
-    subjects = [_subject(one, rules) for one in wanted]
+    subjects = [_subject(one, rules, measure, judge) for one in wanted]
     distinct_rates = dict.fromkeys(rates)
     for rate in distinct_rates:
         check_share("rate", rate)
@@ -198,15 +161,25 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     names = [corruption] if isinstance(corruption, str) else corruption
     tried = list(CORRUPTIONS.values()) if names is None else chosen(list(names))
     copies = [(rate, n) for rate in distinct_rates for n in range(repeats if rate else 1)]
-    study = _Study(subjects, tried, copies, measure, judge, seed)
     found = _read(data)
-    readings = study.of_documents(found) if isinstance(found, dict) else study.of_values(found)
-    if not readings:
+    if isinstance(found, dict):
+        readings = _of_documents(found, subjects, tried, copies, seed)
+    else:
+        kinds = {kind_of(value) for value in found}
+        of_kinds = {name for name, (*_, known) in VALUE_CORRUPTIONS.items() if kinds & {*known}}
+        tried = [one for one in tried if one.name in of_kinds]
+        readings = _of_values(found, subjects, tried, copies, seed)
+    groups: dict[Any, list[_Reading]] = {
+        key: [] for key in product(subjects, tried, distinct_rates)
+    }
+    if not groups:
         raise InputError(
             f"corruption={corruption!r}, rates={rates!r}: nothing fits the data; "
             "xb.simulation.corruptions() lists what each corruption is for"
         )
-    return _table(readings, measure, seed)
+    for key, reading in readings:
+        groups[key].append(reading)
+    return _table(groups, seed)
 
 
 def _read(data: Any) -> dict[str, tuple[Any, Any]] | list[Any]:
@@ -235,59 +208,57 @@ def _read(data: Any) -> dict[str, tuple[Any, Any]] | list[Any]:
     return list({(kind_of(v), v): v for v in present if v != ""}.values())
 
 
-def _table(readings: _Readings, measure: str, seed: int) -> pd.DataFrame:
-    """Return one row per key; repeats are averaged first, then documents or values."""
-    rows, samples = [], []
-    for (subject, corruption, rate), group in readings.items():
-        frame = pd.DataFrame([r[:5] for r in group], columns=list(_Reading._fields[:5]))
-        means = frame.groupby("unit")[["score", "passed", "changed"]].mean().astype(float)
-        examples = (r for r in group if r.changed and not np.isnan(r.score))
-        example = min(examples, key=lambda r: r.score, default=_Reading(0, 0, 0, 0))
-        samples.append(means["score"].dropna().to_numpy())
-        rows.append(
-            {
-                "metric": subject.metric,
-                "profile": subject.profile.name,
-                "measure": measure if subject.config is None else "field mean",
-                "corruption": corruption.name,
-                "meaning": corruption.meaning,
-                "rate": rate,
-                "n": len(means),
-                "changed": means["changed"].mean(),
-                "score": means["score"].mean(),
-                "lowest": frame["score"].astype(float).min(),
-                "pass_rate": means["passed"].mean(),
-                "errors": int(frame["errors"].sum()),
-                **{name: getattr(example, name) for name in _Reading._fields[-4:]},
-            }
-        )
-    intervals = mean_intervals(samples, Drawing(0.95, 1999, seed))
-    for row, (low, high, method) in zip(rows, intervals, strict=True):
-        row |= {"low": low, "high": high, "interval": "none" if low is None else method}
-    return SENSITIVITY_COLUMNS.from_records(
-        {
-            name: None if isinstance(cell, float) and np.isnan(cell) else cell
-            for name, cell in row.items()
-        }
-        for row in rows
-    )
-
-
-def _by_path(fields: pd.DataFrame) -> pd.DataFrame:
-    """Summarise the rows of each field: mean score, and whether all metrics pass."""
-    passed = fields["passed"].fillna(value=False).astype(float)
-    rows = fields[["path", "score"]].assign(passed=passed)
-    return rows.groupby("path", sort=False).agg({"score": "mean", "passed": "min"})
-
-
 # --- metrics and profiles ---------------------------------------------------------------------
 
 _SCALARS = frozenset({"string", "number", "integer", "boolean"})
 
 
-def _subject(wanted: Any, rules: Profile) -> _Subject:
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """A profile and its measure, or a metric under a profile with its ``evaluation_config``."""
+
+    metric: str | None
+    profile: Profile
+    measure: str
+    judge: str | Judge
+    declared: Any = None
+    config: NodeConfig | None = None
+
+    def schema(self, schema: Schema) -> Schema:
+        """Set the metric on the fields of a schema that it applies to."""
+        return schema if self.config is None else _with_metric(schema, self.config)
+
+    def fields(self, schema: Any, gold: Any, predicted: Any) -> pd.DataFrame:
+        """Evaluate; return the mean score of each field of the metric, and whether it passes."""
+        ev = evaluate(schema, gold, predicted, judge=self.judge, profile=self.profile)
+        metrics = [spec.metric_id for spec in self.config.metrics] if self.config else None
+        rows = ev.fields if metrics is None else ev.fields[ev.fields["metric"].isin(metrics)]
+        passed = rows["passed"].fillna(value=False).astype(float)
+        groups = rows[["path", "score"]].assign(passed=passed).groupby("path", sort=False)
+        return groups.agg({"score": "mean", "passed": "min"}).astype(float)
+
+    def reading(self, unit: int, schema: Schema, gold: Any, predicted: Any) -> _Reading | None:
+        """Evaluate a document; None if the metric scores nothing of it."""
+        # a text is quoted, as a document that is a text would be read as JSON
+        gold, predicted = (
+            json.dumps(value) if isinstance(value, str) else value for value in (gold, predicted)
+        )
+        if self.config is None:
+            summary = evaluate(
+                schema, gold, predicted, judge=self.judge, profile=self.profile
+            ).summary
+            score, passed = float(summary[self.measure]), float(summary["pass_rate"])
+            return _Reading(unit, score, passed, int(summary["judge_errors"]))
+        rows = self.fields(schema, gold, predicted)
+        if rows.empty:
+            return None
+        score, passed = rows.mean()
+        return _Reading(unit, float(score), float(passed), int(rows["score"].isna().sum()))
+
+
+def _subject(wanted: Any, rules: Profile, measure: str, judge: str | Judge) -> _Subject:
     if isinstance(wanted, Profile) or (isinstance(wanted, str) and wanted in PROFILES):
-        return _Subject(None, Profile.named(wanted))
+        return _Subject(None, Profile.named(wanted), measure, judge)
     declared = dict(wanted) if isinstance(wanted, Mapping) else REGISTRY.config_of(wanted)
     known = {*PRESETS, *REGISTRY.entries}
     if not isinstance(declared, dict) and declared not in known:
@@ -300,7 +271,7 @@ def _subject(wanted: Any, rules: Profile) -> _Subject:
         params = ", ".join(f"{name}={value!r}" for name, value in spec.params.items())
         names.append(f"{spec.metric_id}({params})" if params else spec.metric_id)
     label = " + ".join(names) if isinstance(declared, dict) else declared
-    return _Subject(label, rules, declared, config)
+    return _Subject(label, rules, "field mean", judge, declared, config)
 
 
 def _with_metric(schema: Schema, config: NodeConfig) -> Schema:
@@ -335,143 +306,153 @@ def _with_metric(schema: Schema, config: NodeConfig) -> Schema:
     return replace(schema, root=changed(schema.root))
 
 
-# --- plain values and documents ---------------------------------------------------------------
+# --- readings ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Study:
-    """What is tried on the data: `copies` has rate and number of each corrupted copy."""
-
-    subjects: Sequence[_Subject]
-    corruptions: Sequence[Corruption]
-    copies: Sequence[tuple[float, int]]
-    measure: str
-    judge: str | Judge
-    seed: int
-
-    def of_values(self, values: Sequence[Any]) -> _Readings:
-        """Corrupt texts and numbers, and evaluate all of one rate as members of one object."""
-        kinds = {kind_of(value) for value in values}
-        of_kinds = {name for name, (*_, known) in VALUE_CORRUPTIONS.items() if kinds & {*known}}
-        fitting = [one for one in self.corruptions if one.name in of_kinds]
-        readings = self._empty(fitting)
-        for corruption in fitting:
-            cases: dict[float, list[tuple[int, Any, Any]]] = {rate: [] for rate, _ in self.copies}
-            for unit, gold in enumerate(values):
-                for rate, n in self.copies:
-                    key = f"{self.seed}/{corruption.name}/{gold!r}/{n}"
-                    changed = corrupt(corruption.name, gold, rate or _TRIED, key)
-                    if changed is not None:
-                        cases[rate].append((unit, gold, changed if rate else gold))
-            for subject, one, rate in readings:
-                if one is corruption and cases[rate]:
-                    readings[subject, one, rate] += self._evaluated_values(subject, cases[rate])
-        return readings
-
-    def _evaluated_values(
-        self, subject: _Subject, cases: Sequence[tuple[int, Any, Any]]
-    ) -> Iterator[_Reading]:
-        gold, predicted = ({str(i): case[at] for i, case in enumerate(cases)} for at in (1, 2))
-        config = {} if subject.config is None else {"evaluation_config": subject.declared}
-        nodes = {name: {"type": kind_of(value), **config} for name, value in gold.items()}
-        schema = {"type": "object", "properties": nodes}
-        ev = evaluate(schema, gold, predicted, judge=self.judge, profile=subject.profile)
-        rows = _by_path(ev.fields)
-        if len(rows) != len(cases):
-            raise InputError(
-                f"{subject.metric!r} scored {len(rows)} of {len(cases)} values; expected a metric "
-                "for single values"
-            )
-        scores = rows["score"].to_numpy(float, na_value=np.nan)
-        for case, score, passed in zip(cases, scores, rows["passed"], strict=True):
-            unit, value, corrupted = case
-            reading = _Reading(unit, score, passed, int(np.isnan(score)))
-            changed = {"changed": 1, "gold": value, "corrupted": corrupted}
-            yield reading if corrupted is value else reading._replace(**changed)
-
-    def of_documents(self, sources: Mapping[str, tuple[Any, Any]]) -> _Readings:
-        """Corrupt and evaluate documents; those with the same schema lend values to each other."""
-        schemas: dict[str, Schema] = {}
-        golds, keys = {}, {}
-        for name, (source, gold) in sources.items():
-            schema = parse_schema(source)
-            keys[name] = canonical(schema.document)
-            schemas.setdefault(keys[name], schema)
-            golds[name] = copied(gold)
-            try:
-                refuse_non_json(golds[name])
-            except InputError as error:
-                raise InputError(f"document {name!r}: {error}") from None
-        tried = {key: {s: s.schema(schemas[key]) for s in self.subjects} for key in schemas}
-        pools = {name: pool_of(schemas[key].root, golds[name]) for name, key in keys.items()}
-        readings = self._empty(self.corruptions)
-        for unit, (name, key) in enumerate(keys.items()):
-            donors = [pools[other] for other in keys if other != name and keys[other] == key]
-            document = _Document(unit, name, schemas[key].root, golds[name], tried[key], donors)
-            of_gold: dict[_Subject, _Reading | None] = {}
-            for corruption in self.corruptions:
-                is_apt = bool(self._corrupted(document, corruption, 1.0, 0)[1])
-                for rate, n in self.copies if is_apt else ():
-                    predicted, changes = self._corrupted(document, corruption, rate, n)
-                    for subject in self.subjects:
-                        if changes:
-                            place, before, after = changes[0]
-                            reading = self._evaluated(document, predicted, subject)
-                            if reading is not None:
-                                reading = reading._replace(
-                                    changed=len(changes),
-                                    document=name,
-                                    path=place.path,
-                                    gold=before,
-                                    corrupted=after,
-                                )
-                        else:
-                            if subject not in of_gold:
-                                of_gold[subject] = self._evaluated(document, predicted, subject)
-                            reading = of_gold[subject]
-                        readings[subject, corruption, rate] += [reading] if reading else []
-        return readings
-
-    def _corrupted(
-        self, document: _Document, corruption: Corruption, rate: float, n: int
-    ) -> tuple[Any, list[Change]]:
-        copy = Document(document.root, document.gold)
-        seed = f"{self.seed}\x1f{document.name}\x1f{n}\x1f{corruption.name}"
-        changes = corruption.apply(Task(copy, seed, rate, _STRENGTH, document.donors))
-        return copy.value, changes
-
-    def _evaluated(self, document: _Document, predicted: Any, subject: _Subject) -> _Reading | None:
-        """Return a profile's measure or a metric's mean over its fields; None if it has none."""
-        # a text is quoted, as a document that is a text would be read as JSON
-        sides = [json.dumps(v) if isinstance(v, str) else v for v in (document.gold, predicted)]
-        schema = document.tried[subject]
-        try:
-            ev = evaluate(schema, *sides, judge=self.judge, profile=subject.profile)
-        except InputError as error:
-            raise InputError(f"document {document.name!r}: {error}") from None
-        if subject.config is None:
-            score, passed = (float(ev.summary[name]) for name in (self.measure, "pass_rate"))
-            return _Reading(document.unit, score, passed, int(ev.summary["judge_errors"]))
-        metrics = [spec.metric_id for spec in subject.config.metrics]
-        rows = _by_path(ev.fields[ev.fields["metric"].isin(metrics)])
-        if rows.empty:
-            return None
-        scores = rows["score"].to_numpy(float, na_value=np.nan)
-        errors = int(np.isnan(scores).sum())
-        mean = float(np.nanmean(scores)) if errors < len(scores) else np.nan
-        return _Reading(document.unit, mean, float(rows["passed"].mean()), errors)
-
-    def _empty(self, corruptions: Iterable[Corruption]) -> _Readings:
-        rates = dict.fromkeys(rate for rate, _ in self.copies)
-        return {(s, one, rate): [] for s in self.subjects for one in corruptions for rate in rates}
-
-
-class _Document(NamedTuple):
-    """A gold document, its schema as declared and under each subject, and what it may borrow."""
+class _Reading(NamedTuple):
+    """The result of one corrupted document or value (the unit), with one change as an example."""
 
     unit: int
-    name: str
-    root: Node
-    gold: Any
-    tried: Mapping[_Subject, Schema]
-    donors: Sequence[Pool]
+    score: float
+    passed: float
+    errors: int
+    changed: int = 0
+    document: str | None = None
+    path: str | None = None
+    gold: Any = None
+    corrupted: Any = None
+
+
+#: A subject, a corruption and a rate; and a reading of theirs.
+_Readings = Iterator[tuple[tuple[_Subject, Corruption, float], _Reading]]
+#: Rate and number of each corrupted copy.
+_Copies = Sequence[tuple[float, int]]
+
+
+def _of_values(
+    values: Sequence[Any],
+    subjects: Sequence[_Subject],
+    corruptions: Sequence[Corruption],
+    copies: _Copies,
+    seed: int,
+) -> _Readings:
+    """Corrupt texts and numbers, and evaluate all of one rate as members of one object."""
+    for corruption in corruptions:
+        cases: dict[float, list[tuple[int, Any, Any]]] = {rate: [] for rate, _ in copies}
+        for (unit, gold), (rate, n) in product(enumerate(values), copies):
+            key = f"{seed}/{corruption.name}/{gold!r}/{n}"
+            changed = corrupt(corruption.name, gold, rate or _TRIED, key)
+            if changed is not None:
+                cases[rate].append((unit, gold, changed if rate else gold))
+        for subject, (rate, of_rate) in product(subjects, cases.items()):
+            for reading in _values_read(subject, of_rate) if of_rate else ():
+                yield (subject, corruption, rate), reading
+
+
+def _values_read(subject: _Subject, cases: Sequence[tuple[int, Any, Any]]) -> Iterator[_Reading]:
+    gold, predicted = ({str(i): case[at] for i, case in enumerate(cases)} for at in (1, 2))
+    config = {} if subject.config is None else {"evaluation_config": subject.declared}
+    nodes = {name: {"type": kind_of(value), **config} for name, value in gold.items()}
+    rows = subject.fields({"type": "object", "properties": nodes}, gold, predicted)
+    if len(rows) != len(cases):
+        raise InputError(
+            f"{subject.metric!r} scored {len(rows)} of {len(cases)} values; expected a metric "
+            "for single values"
+        )
+    for (unit, value, corrupted), (score, passed) in zip(cases, rows.to_numpy(), strict=True):
+        reading = _Reading(unit, score, passed, int(np.isnan(score)))
+        changed = {"changed": 1, "gold": value, "corrupted": corrupted}
+        yield reading if corrupted is value else reading._replace(**changed)
+
+
+def _of_documents(
+    sources: Mapping[str, tuple[Any, Any]],
+    subjects: Sequence[_Subject],
+    corruptions: Sequence[Corruption],
+    copies: _Copies,
+    seed: int,
+) -> _Readings:
+    """Corrupt and evaluate documents; those with the same schema lend values to each other."""
+    schemas: dict[str, Schema] = {}
+    golds, keys = {}, {}
+    for name, (source, gold) in sources.items():
+        schema = parse_schema(source)
+        keys[name] = canonical(schema.document)
+        schemas.setdefault(keys[name], schema)
+        golds[name] = copied(gold)
+        try:
+            refuse_non_json(golds[name])
+        except InputError as error:
+            raise InputError(f"document {name!r}: {error}") from None
+    tried = {key: {s: s.schema(schemas[key]) for s in subjects} for key in schemas}
+    pools = {name: pool_of(schemas[key].root, golds[name]) for name, key in keys.items()}
+    for unit, (name, key) in enumerate(keys.items()):
+        donors = [pools[other] for other in keys if other != name and keys[other] == key]
+        of_gold: dict[_Subject, _Reading | None] = {}
+
+        def corrupted(corruption: Corruption, rate: float, n: int) -> tuple[Any, list[Change]]:
+            copy = Document(schemas[key].root, golds[name])  # noqa: B023 - called in this turn
+            text = f"{seed}\x1f{name}\x1f{n}\x1f{corruption.name}"  # noqa: B023
+            task = Task(copy, text, rate, _STRENGTH, donors)  # noqa: B023
+            changes = corruption.apply(task)
+            return copy.value, changes
+
+        apt = [one for one in corruptions if corrupted(one, 1.0, 0)[1]]
+        for corruption, (rate, n) in product(apt, copies):
+            predicted, changes = corrupted(corruption, rate, n)
+            for subject in subjects:
+                reading = None if changes else of_gold.get(subject)
+                if subject not in of_gold or changes:
+                    try:
+                        schema = tried[key][subject]
+                        reading = subject.reading(unit, schema, golds[name], predicted)
+                    except InputError as error:
+                        raise InputError(f"document {name!r}: {error}") from None
+                if changes and reading is not None:
+                    place, before, after = changes[0]
+                    about: dict[str, Any] = {"document": name, "path": place.path, "gold": before}
+                    reading = reading._replace(changed=len(changes), corrupted=after, **about)
+                elif not changes:
+                    of_gold[subject] = reading
+                if reading is not None:
+                    yield (subject, corruption, rate), reading
+
+
+def _table(
+    readings: Mapping[tuple[_Subject, Corruption, float], list[_Reading]], seed: int
+) -> pd.DataFrame:
+    """Return one row per key; repeats are averaged first, then documents or values."""
+    rows, samples = [], []
+    for (subject, corruption, rate), group in readings.items():
+        frame = pd.DataFrame([r[:5] for r in group], columns=list(_Reading._fields[:5]))
+        means = frame.groupby("unit")[["score", "passed", "changed"]].mean().astype(float)
+        examples = (r for r in group if r.changed and not np.isnan(r.score))
+        example = min(examples, key=lambda r: r.score, default=_Reading(0, 0, 0, 0))
+        samples.append(means["score"].dropna().to_numpy())
+        rows.append(
+            {
+                "metric": subject.metric,
+                "profile": subject.profile.name,
+                "measure": subject.measure,
+                "corruption": corruption.name,
+                "meaning": corruption.meaning,
+                "rate": rate,
+                "n": len(means),
+                "changed": means["changed"].mean(),
+                "score": means["score"].mean(),
+                "lowest": frame["score"].astype(float).min(),
+                "pass_rate": means["passed"].mean(),
+                "errors": int(frame["errors"].sum()),
+                **{name: getattr(example, name) for name in _Reading._fields[-4:]},
+            }
+        )
+    intervals = mean_intervals(samples, Drawing(0.95, 1999, seed))
+    for row, (low, high, method) in zip(rows, intervals, strict=True):
+        row |= {"low": low, "high": high, "interval": "none" if low is None else method}
+    return SENSITIVITY_COLUMNS.from_records(
+        {
+            name: None if isinstance(cell, float) and np.isnan(cell) else cell
+            for name, cell in row.items()
+        }
+        for row in rows
+    )

@@ -22,6 +22,7 @@ from extractbench_nb.simulation.value_corruptions import (
     VALUE_CORRUPTIONS,
     corrupt,
 )
+from extractbench_nb.stats import check_share
 
 
 class Change(NamedTuple):
@@ -283,12 +284,6 @@ def chosen(names: Iterable[str]) -> list[Corruption]:
     return [CORRUPTIONS[name] for name in dict.fromkeys(names)]
 
 
-def check_share(name: str, value: Any) -> None:
-    """Raise `InputError` unless a value is a number in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError(f"{name}={value!r}; expected a number from 0 to 1")
-
-
 # --- documents --------------------------------------------------------------------------------
 
 RECORD_COLUMNS = FrameSpec(
@@ -340,12 +335,8 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
 
     Parameters
     ----------
-    schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
-        JSON Schema: a dict, JSON text, a file, or parsed. Only what it declares and does not skip
-        is corrupted.
-    gold : object
-        The gold document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text). It is
-        not changed.
+    schema, gold : object
+        As `evaluate` takes them. Only what the schema declares and does not skip is corrupted.
     corruption : str or mapping of str to float
         A name that `corruptions` lists; or several names with the rate of each, which are applied
         one after another, items of arrays last.
@@ -359,9 +350,8 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
         Gold values of other documents under the same schema. ``hallucinate``, ``substitute`` and
         ``spurious_items`` borrow values from them, and change nothing without donors.
     seed : int or str, optional
-        The same seed gives the same result. A place that is corrupted at one rate is corrupted in
-        the same way at every higher rate; of moved items this holds for the choice of items, not
-        for their new positions.
+        The same seed gives the same result. A place that is corrupted at one rate is corrupted at
+        every higher rate.
 
     Returns
     -------
@@ -377,9 +367,9 @@ def corrupt_document(  # noqa: PLR0913 - one flat call is what users write; the 
 
     Notes
     -----
-    None in the record is either a JSON null or no value: ``before`` is None for an invented item,
-    ``after`` for an omitted value. Items inside a dropped item have no rows of their own. With
-    several corruptions, path and ``before`` are those of the document that the earlier ones left.
+    ``before`` is None for an invented item, ``after`` for an omitted value. Items inside a dropped
+    item have no rows of their own. With several corruptions, path and ``before`` are those of the
+    document that the earlier ones left.
 
     Examples
     --------

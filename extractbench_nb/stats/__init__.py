@@ -18,7 +18,6 @@ from extractbench_nb.stats.breakdowns import summary_of as summary_of
 from extractbench_nb.stats.compare import MEASURES as MEASURES
 from extractbench_nb.stats.compare import Comparison as Comparison
 from extractbench_nb.stats.compare import compare_runs
-from extractbench_nb.stats.confidences import calibration, run_agreement
 from extractbench_nb.stats.failures import LENGTH_COLUMNS as LENGTH_COLUMNS
 from extractbench_nb.stats.failures import count_failures as count_failures
 from extractbench_nb.stats.failures import failure_modes, failure_positions, validity_by_length
@@ -33,6 +32,7 @@ from extractbench_nb.stats.gates import GoldenCase as GoldenCase
 from extractbench_nb.stats.gates import Regressions as Regressions
 from extractbench_nb.stats.gates import regressions
 from extractbench_nb.stats.intervals import Drawing as Drawing
+from extractbench_nb.stats.intervals import check_share as check_share
 from extractbench_nb.stats.intervals import mean_intervals as mean_intervals
 from extractbench_nb.stats.intervals import wilson_interval as wilson_interval
 from extractbench_nb.stats.metric_choice import MetricChoice as MetricChoice
@@ -42,7 +42,7 @@ from extractbench_nb.stats.mismatches import mismatch_frame as mismatch_frame
 from extractbench_nb.stats.mismatches import mismatch_kind
 from extractbench_nb.stats.mismatches import mismatch_kinds as mismatch_kinds
 from extractbench_nb.stats.without_gold import Estimate as Estimate
-from extractbench_nb.stats.without_gold import estimate
+from extractbench_nb.stats.without_gold import calibration, estimate, run_agreement
 from extractbench_nb.support.moved import moved_names
 
 __all__ = [

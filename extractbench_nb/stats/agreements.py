@@ -24,7 +24,6 @@ from extractbench_nb.stats.intervals import (
     Numbers,
     counts_drawn,
     mean_intervals,
-    number,
     resampled_interval,
     wilson_interval,
     with_range,
@@ -32,6 +31,9 @@ from extractbench_nb.stats.intervals import (
 from extractbench_nb.support.cards import TextCard, more_rows
 from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import one_line, plural
+
+#: Characters of a value that an error or a card shows, and rows of a card.
+_SHOWN, _MOST = 60, 20
 
 # --- two sides --------------------------------------------------------------------------------
 
@@ -45,33 +47,29 @@ class Agreement(TextCard):
 
     Attributes
     ----------
+    rows, unjudged : int
+        Rows of both with a verdict on either side; and rows without, which nothing else counts.
     unmatched : tuple of (int, int)
         Rows that only `a` has, and that only `b` has.
-    unjudged : int
-        Rows of both in which at least one side gave no verdict; no other count includes them.
-    rows : int
-        Rows with a verdict on both sides.
-    raw : float
-        Share of the rows in which both say the same, 0 to 1; NaN without rows.
-    raw_low, raw_high : float or None
-        Ends of its interval: Wilson's over rows, or a bootstrap interval over documents.
-    kappa : float
-        Cohen's kappa, -1 to 1; NaN if all verdicts of both sides are the same.
-    kappa_low, kappa_high : float or None
-        Ends of its bootstrap interval over documents; None for one document, or if not defined.
-    kappa_method : str
-        Method of that interval: ``BCa``, ``percentile``, ``one document`` or ``undefined``.
     documents : int
-        Number of documents of these rows.
+        Documents of the rows.
+    raw, kappa : float
+        Share of equal verdicts, 0 to 1, and Cohen's kappa, -1 to 1; NaN if not defined.
+    raw_low, raw_high, kappa_low, kappa_high : float or None
+        Ends of their bootstrap intervals over documents; for the share in a single document, or if
+        all agree or none, Wilson's over rows; None if not defined.
+    kappa_method : str
+        Of its interval: ``BCa``, ``percentile``, ``one document`` or ``undefined``.
     table : pandas.DataFrame
         Counts of rows, with the verdicts of `a` as index and those of `b` as columns.
     disagreements : pandas.DataFrame
         One row per disagreement: keys, field and both metrics, then the columns of both sides.
     """
 
-    unmatched: tuple[int, int]
-    unjudged: int
     rows: int
+    unjudged: int
+    unmatched: tuple[int, int]
+    documents: int
     raw: float
     raw_low: float | None
     raw_high: float | None
@@ -79,26 +77,19 @@ class Agreement(TextCard):
     kappa_low: float | None
     kappa_high: float | None
     kappa_method: str
-    documents: int
     table: pd.DataFrame
     disagreements: pd.DataFrame
 
     def __repr__(self) -> str:
-        """Write agreement, kappa, counts and what could not be compared."""
-        lines = [f"Agreement on passed: {number(self.raw)} of {plural(self.rows, 'row')}"]
-        if not self.rows:
-            lines.append("Cohen's kappa is undefined: no row has a verdict on both sides")
-        elif math.isnan(self.kappa):
-            verdict = self.table.index[self.table.sum(axis=1) > 0][0]
-            lines.append(f"Cohen's kappa is undefined: both sides say {verdict!r} in every row")
-        else:
-            value = with_range(self.kappa, self.kappa_low, self.kappa_high)
-            documents = f", {self.documents} documents resampled" * (self.documents > 1)
-            lines.append(f"Cohen's kappa {value} ({self.kappa_method}{documents})")
-        for name, counts in self.table.iterrows():
-            lines.append(f"a {name}: {', '.join(f'b {to} {n}' for to, n in counts.items())}")
+        """Write agreement, kappa, the table of counts and what could not be compared."""
+        share = with_range(self.raw, self.raw_low, self.raw_high)
+        kappa = with_range(self.kappa, self.kappa_low, self.kappa_high)
+        size = f"{plural(self.rows, 'row')} of {plural(self.documents, 'document')}"
+        lines = [f"Agreement on passed: {share} of {size}"]
+        lines += [f"Cohen's kappa: {kappa} ({self.kappa_method})"]
+        lines += self.table.rename_axis(index=None, columns="a \\ b").to_string().splitlines()
         if self.unjudged:
-            lines.append(f"{self.unjudged} rows left out: a side gave no verdict")
+            lines.append(f"{plural(self.unjudged, 'row')} left out: a side gave no verdict")
         if any(self.unmatched):
             lines.append("{} rows are only in a, {} only in b".format(*self.unmatched))
         return "\n  ".join(lines)
@@ -107,11 +98,9 @@ class Agreement(TextCard):
 def agreement(a: object, b: object, *, confidence: float = 0.95) -> Agreement:
     """Compare the verdicts of two judges, two metrics or two runs row by row.
 
-    Rows are joined on path and metric, and on run and document if both sides have them. `run` is
-    left out if each side has a single run, so that two runs can be compared. Rows that find no
-    partner are then joined without the metric: a field whose metric was changed is compared with
-    itself. All rows count, including those that no judge decides; filter ``fields`` to compare a
-    part of them.
+    Rows are joined on path and metric, on document, and on run unless each side has a single run.
+    Rows that find no partner are then joined without the metric: a field whose metric was changed
+    is compared with itself. Filter ``fields`` to compare a part of the rows.
 
     Parameters
     ----------
@@ -123,15 +112,14 @@ def agreement(a: object, b: object, *, confidence: float = 0.95) -> Agreement:
     Returns
     -------
     Agreement
-        `raw` agreement and Cohen's `kappa` with their intervals, the `table` of counts, the
-        `disagreements`, and counts of rows that could not be compared. Documents are resampled,
-        since rows of one document are not independent.
+        `raw` agreement and Cohen's `kappa` with intervals, for which documents are resampled; the
+        `table` of counts and the `disagreements`.
 
     Raises
     ------
     InputError
         A column is missing, a verdict is not True, False or missing, the sides have no row in
-        common or two profiles, or runs or documents of one side cannot be told from the other.
+        common or two profiles, or one side alone has several runs or documents.
 
     Examples
     --------
@@ -167,23 +155,10 @@ def _joined(
     for frame, side in zip((a, b), _SIDES, strict=True):
         refuse_missing(frame, ("path", "metric", "passed"), f"fields of {side}")
         try:
-            sides.append(frame.assign(passed=frame["passed"].astype("boolean"), cluster=0))
+            sides.append(frame.assign(passed=frame["passed"].astype("boolean")))
         except (TypeError, ValueError):
             raise InputError(f"passed of {side}: expected True, False or missing") from None
-    keys = []
-    for name in ("run", "document"):
-        counts = [frame[name].nunique() if name in frame else None for frame in (a, b)]
-        for has, lacks, count in (("a", "b", counts[0]), ("b", "a", counts[1])):
-            if None in counts and count is not None and count > 1:
-                raise InputError(
-                    f"{has} has {count} {name}s and {lacks} has no column {name!r}; add it to "
-                    f"{lacks}, or pass a single {name} of {has}"
-                )
-        if None not in counts and (name == "document" or counts != [1, 1]):
-            keys.append(name)
-    if "document" in keys:
-        sides[0]["cluster"] = pd.factorize(a["document"])[0]
-    keys += ["path", *names, "metric"]
+    keys = [*_shared_ids(a, b), "path", *names, "metric"]
     texts = [
         pd.DataFrame({name: side[name].astype(TEXT).array for name in keys}).assign(
             row=np.arange(len(side))
@@ -198,12 +173,29 @@ def _joined(
         pairs = pd.concat([pairs, more]).sort_values("rowa", kind="stable")
     if pairs.empty:
         name = next((k for k in keys if not set(texts[0][k]) & set(texts[1][k])), keys[-1])
-        found = (", ".join(map(repr, side[name].unique()[:3])) or "no rows" for side in texts)
+        values = (", ".join(map(repr, side[name].unique()[:3])) or "no rows" for side in texts)
         raise InputError(
-            f"no row is on both sides (joined on {', '.join(keys)}); {name} is {next(found)} in a "
-            f"and {next(found)} in b"
+            f"no row is on both sides (joined on {', '.join(keys)}); {name} is {next(values)} in a "
+            f"and {next(values)} in b"
         )
-    return sides[0].iloc[pairs["rowa"]], sides[1].iloc[pairs["rowb"]], keys
+    a, b = (side.iloc[pairs[row]] for side, row in zip(sides, rows, strict=True))
+    return a.reset_index(drop=True), b.reset_index(drop=True), keys
+
+
+def _shared_ids(a: pd.DataFrame, b: pd.DataFrame) -> list[str]:
+    """Return which of run and document are keys; refuse several that the other side lacks."""
+    keys = []
+    for name in ("run", "document"):
+        counts = [frame[name].nunique() if name in frame else None for frame in (a, b)]
+        for has, lacks, count in (("a", "b", counts[0]), ("b", "a", counts[1])):
+            if None in counts and count is not None and count > 1:
+                raise InputError(
+                    f"{has} has {count} {name}s and {lacks} has no column {name!r}; add it to "
+                    f"{lacks}, or pass a single {name} of {has}"
+                )
+        if None not in counts and (name == "document" or counts != [1, 1]):
+            keys.append(name)
+    return keys
 
 
 def _agreement_of(
@@ -214,12 +206,12 @@ def _agreement_of(
     drawing: Drawing,
 ) -> Agreement:
     """Compare joined rows."""
-    a, b = (side.reset_index(drop=True) for side in (a, b))
     judged = (a["passed"].notna() & b["passed"].notna()).to_numpy(bool)
     # pass first, then fail
     codes = [1 - side.loc[judged, "passed"].to_numpy(dtype=np.int64) for side in (a, b)]
-    documents, numbers = np.unique(a.loc[judged, "cluster"], return_inverse=True)
-    counts = np.zeros((len(documents), 2, 2))
+    documents = a["document"].astype(TEXT) if "document" in keys else pd.Series("", a.index)
+    names, numbers = np.unique(pd.factorize(documents)[0][judged], return_inverse=True)
+    counts = np.zeros((len(names), 2, 2))
     np.add.at(counts, (numbers, *codes), 1)
     total = counts.sum(axis=0).astype(np.int64)
     rows = int(total.sum())
@@ -235,9 +227,10 @@ def _agreement_of(
     index, heads = (pd.Index(["pass", "fail"], name=side, dtype=TEXT) for side in _SIDES)
     share, kappa = share_interval(counts, drawing), _kappa_interval(counts, drawing)
     return Agreement(
-        unmatched,
-        int((~judged).sum()),
         rows,
+        int((~judged).sum()),
+        unmatched,
+        len(names),
         float(np.trace(total)) / rows if rows else math.nan,
         share.low,
         share.high,
@@ -245,7 +238,6 @@ def _agreement_of(
         kappa.low,
         kappa.high,
         kappa.method,
-        len(documents),
         pd.DataFrame(total, index=index, columns=heads),
         pd.DataFrame(columns),
     )
@@ -325,8 +317,6 @@ JUDGE_PAIRS = FrameSpec(
 )
 #: Outcomes of rows that a judge was asked about; the others were decided without one.
 _ASKED = ("correct", "incorrect", "judge_error")
-#: Pairs that a card shows, characters of a name there and of a value in an error.
-_PAIRS, _NAME, _SHOWN = 20, 40, 60
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -335,10 +325,6 @@ class JudgeAgreement(TextCard, DescribedFrames):
 
     Attributes
     ----------
-    judges : tuple of str
-        Their names, in the order given.
-    drawing : Drawing
-        Confidence, number of resamples and seed.
     pairs : pandas.DataFrame
         One row per pair of judges; see `JudgeAgreement.columns()`.
     disagreements : pandas.DataFrame
@@ -348,27 +334,23 @@ class JudgeAgreement(TextCard, DescribedFrames):
 
     _specs = (JUDGE_PAIRS,)
 
-    judges: tuple[str, ...]
-    drawing: Drawing
     pairs: pd.DataFrame
     disagreements: pd.DataFrame
 
     def __repr__(self) -> str:
         """Write one line per pair of judges."""
-        lines = [f"Agreement of {len(self.judges)} judges [{self.drawing.percent} interval]"]
-        for row in self.pairs.head(_PAIRS).to_dict("records"):
+        lines = ["Agreement of judges, with intervals"]
+        for row in self.pairs.head(_MOST).to_dict("records"):
+            a, b = (one_line(row[name], 40) for name in ("judge_a", "judge_b"))
             agree, kappa = (
                 with_range(row[name], row[f"{name}_low"], row[f"{name}_high"])
                 for name in ("agree", "kappa")
             )
-            texts = [f"agree {agree} of {plural(row['fields'], 'field')}", f"kappa {kappa}"]
-            if row["without_verdict"]:
-                texts.append(f"{row['without_verdict']} without a verdict")
-            if row["unmatched"]:
-                texts.append(f"{row['unmatched']} that only one has")
-            a, b = (one_line(row[name], _NAME) for name in ("judge_a", "judge_b"))
-            lines.append(f"{a} / {b}: {'; '.join(texts)}")
-        lines += filter(None, [more_rows(len(self.pairs) - _PAIRS, "pairs")])
+            counts = ("without_verdict", "unmatched")
+            rest = "".join(f"; {row[n]} {n.replace('_', ' ')}" for n in counts if row[n])
+            fields = plural(row["fields"], "field")
+            lines.append(f"{a} / {b}: agree {agree} of {fields}; kappa {kappa}{rest}")
+        lines += filter(None, [more_rows(len(self.pairs) - _MOST, "pairs")])
         return "\n  ".join(lines)
 
 
@@ -389,8 +371,7 @@ def judge_agreement(
     ----------
     evaluations : mapping of str to Evaluation, results of a batch, or pandas.DataFrame
         Each judge's verdicts on the same outputs, by the judge's name; at least two. Recorded
-        verdicts are a frame with the columns path, metric and passed, and optionally run, document,
-        predicted_path, score, outcome, gold and predicted.
+        verdicts need the columns path, metric and passed, and have any others of ``fields``.
     metrics : iterable of str, optional
         Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones,
         without ``array_llm``, whose verdict follows from the alignment of its items.
@@ -400,8 +381,8 @@ def judge_agreement(
     Returns
     -------
     JudgeAgreement
-        `pairs` has the share of agreement and Cohen's kappa with their intervals, and counts;
-        `disagreements` the fields behind them. Intervals are those of `agreement`.
+        `pairs`, with the share of agreement and Cohen's kappa as in `agreement`, and the
+        `disagreements` behind them.
 
     Raises
     ------
@@ -433,13 +414,12 @@ def judge_agreement(
     for name, of_judge in source.items():
         frame = gather(of_judge, "fields")
         refuse_missing(frame, ("path", "metric", "passed"), f"fields of judge {name!r}")
-        rows = frame[frame["metric"].isin(compared)]
-        if rows.empty:
+        sides[str(name)] = frame[frame["metric"].isin(compared)]
+        if sides[str(name)].empty:
             hint = nearest(compared[0] if compared else "", frame["metric"].dropna().unique())
             raise InputError(
                 f"judge {name!r} has no row of a metric to compare ({', '.join(compared)}); {hint}"
             )
-        sides[str(name)] = rows
     pairs, disagreements = [], []
     for a, b in combinations(sides, 2):
         try:
@@ -450,7 +430,7 @@ def judge_agreement(
         pairs.append(judges | pair)
         disagreements.append(pd.DataFrame({**judges, **differing}, index=differing.index))
     frames = JUDGE_PAIRS.from_records(pairs), pd.concat(disagreements, ignore_index=True)
-    return JudgeAgreement(tuple(sides), drawing, *frames)
+    return JudgeAgreement(*frames)
 
 
 def _judged_metrics() -> list[str]:
@@ -462,35 +442,28 @@ def _compared(
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Compare two judges: the row of the pair, and those of its disagreements."""
     names = [name for name in ("predicted_path",) if name in a and name in b]  # paired alike
-    sizes = len(a), len(b)
+    size = len(a) + len(b)
     a, b = (side.assign(**{n: side[n].fillna(side["path"]) for n in names}) for side in (a, b))
     a, b, keys = _joined(a, b, names)
-    identical = _identical(a, b)
-    asked = np.ones(len(a), dtype=bool)
-    chosen = []
+    identical, asked = _identical(a, b), np.ones(len(a), dtype=bool)
     for side in (a, b):
         outcome = side.get("outcome", pd.Series("correct", side.index))
         asked &= outcome.isin(_ASKED).to_numpy(bool)
-        is_failed = outcome.eq("judge_error").to_numpy(bool)  # which is not a verdict
-        chosen.append(side.assign(passed=side["passed"].mask(is_failed)))
-    chosen = [side[asked & ~identical] for side in chosen]
-    unmatched = sizes[0] - len(a), sizes[1] - len(b)
-    found = _agreement_of(chosen[0], chosen[1], keys, unmatched, drawing)
-    distance = math.nan
-    if all("score" in side for side in chosen):
-        scores = [side["score"].astype("Float64").reset_index(drop=True) for side in chosen]
-        distance = (scores[0] - scores[1]).abs().astype(np.float64).mean()
+        side["passed"] = side["passed"].mask(outcome.eq("judge_error"))  # which is no verdict
+    both = [side[asked & ~identical].reset_index(drop=True) for side in (a, b)]
+    found = _agreement_of(both[0], both[1], keys, (0, 0), drawing)
+    scores = [side.get("score", pd.Series(pd.NA, side.index)).astype("Float64") for side in both]
     ends = ("", "_low", "_high")
     pair = {
         "fields": found.rows,
         "without_verdict": found.unjudged,
         "identical": int((asked & identical).sum()),
-        "unmatched": sum(unmatched),
+        "unmatched": size - 2 * len(a),
         **{f"agree{end}": getattr(found, f"raw{end}") for end in ends},
         **{f"kappa{end}": getattr(found, f"kappa{end}") for end in ends},
         "a_only": found.table.loc["pass", "fail"],
         "b_only": found.table.loc["fail", "pass"],
-        "mean_abs_score_diff": distance,
+        "mean_abs_score_diff": (scores[0] - scores[1]).abs().astype(np.float64).mean(),
     }
     same = {"gold_a": "gold", "predicted_a": "predicted"}
     others = ["metric_b", "gold_b", "predicted_b"]
@@ -547,9 +520,6 @@ CONSISTENCY_COLUMNS = FrameSpec(
     ),
 )
 _CALL_KEYS = ["run", "document", "path", "field", "metric"]
-_CALL_COLUMNS = ("path", "field", "metric", "model", "score", "passed")
-#: Fields that a card shows.
-_FIELDS = 8
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -566,8 +536,6 @@ class SelfConsistency(TextCard, DescribedFrames):
         for a single one. If all answers agree it is Wilson's interval for that sample size.
     method : str
         Method of the interval.
-    split : int
-        Fields on which some answers pass and some fail.
     once : int
         Fields with a single call; all other figures leave them out.
     fields : pandas.DataFrame
@@ -580,23 +548,20 @@ class SelfConsistency(TextCard, DescribedFrames):
     low: float | None
     high: float | None
     method: str
-    split: int
     once: int
     fields: pd.DataFrame
 
     def __repr__(self) -> str:
         """Write the mean agreement, and the fields on which answers differ most."""
         share = with_range(self.agreement, self.low, self.high)
-        fields = plural(len(self.fields), "field")
-        head = f"Self-consistency: {share} of the answers are on their field's majority side"
-        lines = [f"{head}; they differ on {self.split} of {fields}"]
         split = self.fields[self.fields["agreement"] < 1].sort_values("agreement", kind="stable")
-        for row in split.head(_FIELDS).to_dict("records"):
+        lines = [f"Self-consistency: {share} of the answers are on their field's majority side"]
+        lines.append(f"they differ on {len(split)} of {plural(len(self.fields), 'field')}")
+        for row in split.head(_MOST).to_dict("records"):
             ids = (row[name] for name in ("run", "document", "path"))
-            where = " / ".join(one_line(name, _NAME) for name in ids if isinstance(name, str))
-            scores = f"{number(row['lowest'])} to {number(row['highest'])}"
-            lines.append(f"  {where}: {row['passes']} of {row['answered']} pass, scores {scores}")
-        return "\n".join(lines)
+            where = " / ".join(one_line(name, 40) for name in ids if isinstance(name, str))
+            lines.append(f"{where}: {row['passes']} of {row['answered']} pass")
+        return "\n  ".join(lines)
 
 
 def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfConsistency:
@@ -615,9 +580,8 @@ def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfCo
     Returns
     -------
     SelfConsistency
-        `fields` has one row per field and metric: number of answers, their mean, standard deviation
-        and extremes, how many pass, and the share on the majority side. `agreement` is the mean of
-        these shares, with its interval.
+        The answers per field in `fields`; `agreement` is the mean share on the majority side, with
+        its interval.
 
     Raises
     ------
@@ -636,15 +600,13 @@ def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfCo
     """
     drawing = Drawing(confidence)
     calls = gather(evaluations, "judge_calls")
-    refuse_missing(calls, _CALL_COLUMNS, "judge_calls")
+    refuse_missing(calls, ("path", "field", "metric", "model", "score", "passed"), "judge_calls")
     calls = calls[calls["metric"].isin(_judged_metrics()) | calls["score"].notna()]
-    answered = calls["score"].notna()
-    calls = calls.assign(
-        score=calls["score"].astype("Float64"),
-        passed=(calls["passed"].astype("boolean") & answered).fillna(value=False).astype(int),
-    )
+    score = calls["score"].astype("Float64")
+    passed = (calls["passed"].astype("boolean") & score.notna()).fillna(value=False).astype(int)
     keys = [name for name in _CALL_KEYS if name in calls.columns]
-    rows = calls.groupby(keys, sort=False, dropna=False, as_index=False).agg(
+    groups = calls.assign(score=score, passed=passed).groupby(keys, sort=False, dropna=False)
+    rows = groups.agg(
         models=("model", "nunique"),
         calls=("model", "size"),
         answered=("score", "count"),
@@ -653,7 +615,7 @@ def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfCo
         lowest=("score", "min"),
         highest=("score", "max"),
         passes=("passed", "sum"),
-    )
+    ).reset_index()
     repeated = rows[rows["calls"] > 1]
     if repeated.empty:
         problem = f"{plural(len(rows), 'field')} with a single call each: nothing to compare"
@@ -663,7 +625,7 @@ def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfCo
             "Ensemble([...])"
         )
     fails = repeated["answered"] - repeated["passes"]
-    share = fails.where(fails > repeated["passes"], repeated["passes"]) / repeated["answered"]
+    share = np.maximum(fails, repeated["passes"]) / repeated["answered"]
     share = share.astype("Float64").where(repeated["answered"] > 1)
     repeated = repeated.assign(agreement=share, unanimous=share == 1)
     fields = CONSISTENCY_COLUMNS.from_records(repeated.reindex(columns=CONSISTENCY_COLUMNS.names))
@@ -676,6 +638,5 @@ def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfCo
         interval = wilson_interval(1.0, len(sample), drawing)
     else:
         interval = mean_intervals([sample], drawing)[0]
-    split = int((fields["agreement"] < 1).sum())
     mean = float(sample.mean()) if len(sample) else math.nan
-    return SelfConsistency(mean, *interval, split, len(rows) - len(repeated), fields)
+    return SelfConsistency(mean, *interval, len(rows) - len(repeated), fields)

@@ -23,30 +23,10 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
     if isinstance(source, pd.DataFrame):
         return source
     if isinstance(source, Mapping | list | tuple):
-        kind = "mapping" if isinstance(source, Mapping) else type(source).__name__
-        if not source:
-            raise InputError(f"an empty {kind} holds no results")
         refuse_two_profiles(source)
-        is_list = not isinstance(source, Mapping)
-        items: Iterable[tuple[Any, Any]] = (
-            source.items() if isinstance(source, Mapping) else enumerate(source)
-        )
-        if not (levels or is_list):
-            raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
-        frames = []
-        for key, value in items:
-            frame = gather(value, part, levels if is_list else levels[1:])
-            level = "document" if is_list else levels[0]
-            several: list[Any] = [*frame[level].unique()] if level in frame.columns else []
-            if not is_list and len(several) > 1:
-                raise InputError(
-                    f"{key!r} has {len(several)} {level}s ({', '.join(map(repr, several[:4]))}); "
-                    f"pass one {level} per key, or one DataFrame with a column that distinguishes "
-                    "them"
-                )
-            if not is_list or not (level in frame or isinstance(as_pandas(value), pd.DataFrame)):
-                frame = frame.assign(**{level: pd.array([str(key)] * len(frame), dtype=TEXT)})
-            frames.append(frame)
+        frames = _frames(source, part, levels)
+        if not frames:
+            raise InputError(f"an empty {type(source).__name__} holds no results")
         return pd.concat(frames, ignore_index=True)
     found = as_pandas(getattr(source, part, None))
     if isinstance(found, pd.DataFrame):
@@ -64,12 +44,36 @@ def gather(source: object, part: str, levels: tuple[str, ...] = _LEVELS) -> pd.D
     )
 
 
+def _frames(source: Any, part: str, levels: tuple[str, ...]) -> list[pd.DataFrame]:
+    """Return the frames of a mapping, with its keys as run or document, or those of a list."""
+    frames = []
+    if not isinstance(source, Mapping):
+        for number, value in enumerate(source):
+            frame = gather(value, part, levels)
+            if "document" not in frame and not isinstance(as_pandas(value), pd.DataFrame):
+                frame = frame.assign(document=pd.array([str(number)] * len(frame), dtype=TEXT))
+            frames.append(frame)
+        return frames
+    if not levels:
+        raise InputError("a mapping goes from run to document to Evaluation, and no deeper")
+    level, *below = levels
+    for key, value in source.items():
+        frame = gather(value, part, tuple(below))
+        several = list(frame[level].unique()) if level in frame else []
+        if len(several) > 1:
+            raise InputError(
+                f"{key!r} has {len(several)} {level}s ({', '.join(map(repr, several[:4]))}); pass "
+                f"one {level} per key, or one DataFrame with a column that distinguishes them"
+            )
+        frames.append(frame.assign(**{level: pd.array([str(key)] * len(frame), dtype=TEXT)}))
+    return frames
+
+
 def summary_of(source: ScoredResult) -> pd.DataFrame:
     """Return one row per run and document with a column per measure."""
     if isinstance(source.summary, pd.DataFrame):
         return source.summary
-    keys = list(_LEVELS)
-    scores = source.scores
+    keys, scores = list(_LEVELS), source.scores
     wide = scores[keys].drop_duplicates(ignore_index=True)
     for measure, rows in scores.groupby("measure", sort=False):
         wide = wide.merge(rows[[*keys, "score"]].rename(columns={"score": measure}), "left", keys)
@@ -174,18 +178,16 @@ def breakdown(
     by : str or iterable of str, optional
         Columns that define the groups: ``outcome``, ``metric``, ``field``, ``depth``, ``required``,
         ``reason``, ``kind`` (of mismatch); of a batch also ``run``, ``document``, ``domain``,
-        ``schema`` and its extra columns. Fields of two schemas may share a name:
-        ``["schema", "field"]`` separates them.
+        ``schema`` and its extra columns.
     counted : bool, optional
         True: only rows that enter the scores. False: also rows inside paired array items.
 
     Returns
     -------
     pandas.DataFrame
-        One row per group: the columns of `by`, then those of `BREAKDOWN_COLUMNS`. A node with
-        several metrics has one row per metric and counts once for each; nothing is weighted.
-        Outcome, depth and required are in their own order, all other groups are sorted worst first;
-        with several columns this is the order within the last one.
+        One row per group: the columns of `by`, then those of `BREAKDOWN_COLUMNS`. A node counts
+        once per metric, without weights. Outcome, depth and required are in their own order, other
+        groups worst first.
 
     Raises
     ------
@@ -290,22 +292,20 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     """Rank the fields by how hard they are.
 
     Only rows in which gold is present count: a field that is absent on both sides passes, which
-    does not show how hard it is. Values invented where gold has none are in a separate column.
+    does not show how hard it is.
 
     Parameters
     ----------
     source : results of a batch, Evaluation, pandas.DataFrame, mapping or list
-        Results with `fields`, as in `breakdown`. In a batch the fields of an invalid document are
-        failing rows, so they count.
+        Results with `fields`, as in `breakdown`.
     counted : bool, optional
-        True: only rows that enter the scores. False: also the fields of array items; these have
-        rows only if the item was paired, so their rates are over paired items.
+        True: only rows that enter the scores. False: also the fields of paired array items.
 
     Returns
     -------
     pandas.DataFrame
-        One row per schema and field, see `DIFFICULTY_COLUMNS`, sorted by pass rate, mean score,
-        then the number of rows. A node with several metrics counts once for each.
+        One row per schema and field, see `DIFFICULTY_COLUMNS`, the hardest first. A node counts
+        once per metric.
 
     Raises
     ------
@@ -331,36 +331,32 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     rows = rows.reindex(columns=[*ids, "gold_state", *why]).assign(**_verdicts(rows))
     rows["key"] = rows.groupby(["schema", "field"], dropna=False, sort=False).ngroup()
     asked = rows[rows["gold_state"].eq("present").to_numpy(bool)]
-    rates = {
-        "rows": ("passed", "size"),
-        "passed": ("passed", "sum"),
-        "mean_score": ("score", "mean"),
-    }
+    order = ["pass_rate", "mean_score"]
 
     def rated(keys: list[str]) -> pd.DataFrame:
-        table = asked.groupby(keys, dropna=False).agg(**rates)
-        table["pass_rate"] = table["passed"] / table["rows"]
-        return table.round({"mean_score": 12})  # independent of the order of rows
+        groups = asked.groupby(keys, dropna=False)
+        table = groups.agg(
+            rows=("passed", "size"), passed=("passed", "sum"), mean_score=("score", "mean")
+        )
+        table["mean_score"] = table["mean_score"].round(12)  # independent of the order of rows
+        return table.assign(pass_rate=table["passed"] / table["rows"])
+
+    def first_of(table: pd.DataFrame, by: list[str], ascending: list[bool]) -> pd.DataFrame:
+        ranked = table.reset_index().sort_values(by, ascending=ascending, kind="stable")
+        return ranked.drop_duplicates("key").set_index("key")
 
     table = asked.drop_duplicates("key").set_index("key")[["schema", "field"]].join(rated(["key"]))
     table["documents"] = asked.groupby("key")["document"].nunique().clip(lower=1)
-    runs = rated(["key", "run"]).reset_index()
-    table["runs"] = runs.groupby("key").size()
-    table["runs_failing"] = runs["passed"].eq(0).groupby(runs["key"]).sum()
+    runs = rated(["key", "run"])
+    by_key = runs.groupby("key")
+    table["runs"] = by_key.size()
+    table["runs_failing"] = runs["passed"].eq(0).groupby("key").sum()
     table["failed_by_all"] = table["runs"] == table["runs_failing"]
-
-    order = ["pass_rate", "mean_score"]
-    best = runs.sort_values([*order, "run"], ascending=[False, False, True], kind="stable")
-    best_run = best.drop_duplicates("key").set_index("key")["run"]
-    differ = runs.groupby("key")[order].nunique().gt(1).any(axis=1)
-    table["best_run"] = best_run[differ.reindex(best_run.index)]
-
+    best_run = first_of(runs, [*order, "run"], [False, False, True])["run"]
+    table["best_run"] = best_run[by_key[order].nunique().gt(1).any(axis=1)[best_run.index]]
     failing = asked[~asked["passed"]].groupby(["key", *why], dropna=False).size()
-    ranked = failing.rename("n").reset_index()
-    ranked = ranked.sort_values(["n", *why], ascending=[False, True, True], kind="stable")
-    table = table.join(ranked.drop_duplicates("key").set_index("key")[why])
+    table = table.join(first_of(failing.to_frame("n"), ["n", *why], [False, True, True])[why])
     invented = rows.loc[rows["outcome"].eq("hallucination").to_numpy(bool), "key"].value_counts()
     table["hallucinations"] = invented.reindex(table.index, fill_value=0)
-    by = [*order, "rows", "schema", "field"]
-    table = table.sort_values(by, ascending=[True, True, False, True, True], kind="stable")
-    return DIFFICULTY_COLUMNS.from_records(table)
+    by, ascending = [*order, "rows", "schema", "field"], [True, True, False, True, True]
+    return DIFFICULTY_COLUMNS.from_records(table.sort_values(by, ascending=ascending))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -211,21 +211,13 @@ _UNIT_SCORES = ("overall_score", "field_score", "pass_rate", "pass_rate_judged")
 _IDENTITY = ("run", "document", "domain", "schema", "valid", "message", "line", "column")
 
 
-class _Outputs(NamedTuple):
-    """Tables with a row per document, sorted by name, and a column per group.
+def _averaged(
+    summary: pd.DataFrame, by: Iterable[str], measures: Sequence[str]
+) -> tuple[dict[str, Numbers], pd.DataFrame]:
+    """Return scores of each group, and counts of outputs by group.
 
-    `counts` and `invalid` count outputs; `scores` has the means of each measure, NaN where there is
-    no output.
+    Scores have a row per document, by name, and a column per measure; NaN without an output.
     """
-
-    groups: list[str]
-    counts: npt.NDArray[np.int64]
-    invalid: npt.NDArray[np.int64]
-    scores: dict[str, Numbers]
-
-
-def _averaged(summary: pd.DataFrame, by: Iterable[str], measures: Sequence[str]) -> _Outputs:
-    """Average the outputs of each document and group."""
     names = known_columns(by, summary)
     if "document" not in summary.columns:
         raise InputError(
@@ -240,29 +232,26 @@ def _averaged(summary: pd.DataFrame, by: Iterable[str], measures: Sequence[str])
                 f"summary: column {name!r} is missing in {gaps} of {len(summary)} rows; "
                 "drop these rows or fill the column"
             )
-    groups, group = _groups(summary, names)
-    texts = pd.Index(summary["document"].astype(TEXT), dtype=object)
-    document = texts.drop_duplicates().sort_values().get_indexer(texts)
     invalid = np.zeros(len(summary), dtype=bool)
     if "valid" in summary.columns:
         invalid = ~summary["valid"].to_numpy(dtype=bool)
-    values = {name: _numbers(summary, name, invalid) for name in measures}
-    frame = pd.DataFrame({"document": document, "group": group, "invalid": invalid, **values})
-    cells: dict[str, Any] = {"index": "document", "columns": "group"}
-    scores = {
+    groups = _groups(summary, names)
+    document = pd.Index(summary["document"].astype(TEXT), dtype=object)
+    cells = pd.DataFrame({"group": groups, "document": document, "outputs": 1, "invalid": invalid})
+    scores = {}
+    for name in measures:
         # sorted, as sums must not depend on the order of rows
-        name: frame.sort_values(name).pivot_table(name, **cells).to_numpy()
-        for name in measures
-    }
-    counts, broken = (
-        frame.pivot_table("invalid", **cells, aggfunc=how, fill_value=0).to_numpy(np.int64)
-        for how in ("count", "sum")
-    )
-    return _Outputs(groups, counts, broken, scores)
+        ordered = cells.assign(score=_numbers(summary, name, invalid)).sort_values("score")
+        scores[name] = ordered.groupby(["group", "document"], observed=True)["score"].mean()
+    means = pd.DataFrame(scores)
+    counts = cells.groupby("group", observed=True)[["outputs", "invalid"]].sum()
+    documents = means.index.unique("document").sort_values()
+    tables = {str(g): means.loc[g].reindex(documents).to_numpy(np.float64) for g in counts.index}
+    return tables, counts
 
 
-def _groups(summary: pd.DataFrame, names: list[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Return the labels of the groups in order, and the number of each row's group."""
+def _groups(summary: pd.DataFrame, names: list[str]) -> pd.Categorical:
+    """Return the label of each row's group, as categories in their order."""
     keys = pd.Index(summary[names[0]], dtype=object)
     if len(names) > 1:
         keys = pd.MultiIndex.from_frame(summary[names].astype(object)).to_flat_index()
@@ -277,7 +266,7 @@ def _groups(summary: pd.DataFrame, names: list[str]) -> tuple[list[str], npt.NDA
     if len(set(labels)) < len(labels):
         twice = next(text for text in labels if labels.count(text) > 1)
         raise InputError(f"two groups of {names} are both written {twice!r}; rename one")
-    return labels, np.argsort(order)[codes]
+    return pd.Categorical.from_codes(np.argsort(order)[codes], pd.Index(labels, dtype=object))
 
 
 def _numbers(summary: pd.DataFrame, measure: str, invalid: npt.NDArray[np.bool_]) -> Numbers:
@@ -317,15 +306,15 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
 ) -> Comparison:
     """Compare runs over documents, with intervals and tests.
 
-    The document is the unit: fields of one document are not independent, so documents are
-    resampled, and differences are paired by document. Several outputs of one group for one
-    document (samples of a model) are averaged first. An invalid output stays in with scores of 0.
+    Documents are resampled, because fields of one document are not independent, and differences
+    are paired by document. Several outputs of one group for one document are averaged first. An
+    invalid output stays in with scores of 0.
 
     Parameters
     ----------
     source : results of a batch, pandas.DataFrame, mapping or list
-        Results with `summary`: one row per output, with the columns ``document``, those of `by` and
-        those of `measures`; mappings as in `breakdown`.
+        Results with `summary`: one row per output, with the columns ``document``, `by` and
+        `measures`; mappings as in `breakdown`.
     by : str or iterable of str, optional
         The column of `summary` that makes a group, or several of them.
     measures : str or sequence of str, optional
@@ -339,8 +328,8 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     resamples : int, optional
         Bootstrap resamples and sign flips, 100 and up.
     seed : int, optional
-        The same seed gives the same result, whatever the order of rows and whatever else is
-        compared; Holm's correction alone depends on the number of pairs.
+        The same seed gives the same result, whatever the order of rows. Only Holm's correction
+        depends on what else is compared.
 
     Returns
     -------
@@ -358,13 +347,12 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     -----
     Intervals of means are BCa bootstrap intervals (B. Efron, R. J. Tibshirani, An Introduction to
     the Bootstrap, 1993, section 14.3) with quantiles that are expanded for few documents (T. C.
-    Hesterberg, The American Statistician 69, 2015). ``p_value`` is that of the paired sign-flip
-    test, and the interval of a difference is that test inverted (J. A. Hartigan, JASA 64, 1969): it
-    excludes 0 if and only if ``p_value`` is at most 1 - confidence. ``p_holm`` and ``significant``
-    are corrected by Holm's method over the pairs of a measure; intervals are not corrected. With
-    five documents or fewer there is no p-value below 0.05, and no interval of a difference.
-    ``detectable`` is the true difference that is found with a probability of 80 % before any
-    correction (H. S. Bloom, Evaluation Review 19, 1995).
+    Hesterberg, The American Statistician 69, 2015). The interval of a difference inverts the paired
+    sign-flip test (J. A. Hartigan, JASA 64, 1969): it excludes 0 if and only if ``p_value`` is at
+    most 1 - confidence. ``p_holm`` and ``significant`` are corrected by Holm's method over the
+    pairs of a measure; intervals are not. Five documents or fewer have no p-value below 0.05 and no
+    interval of a difference. ``detectable`` is before any correction (H. S. Bloom, Evaluation
+    Review 19, 1995).
 
     Examples
     --------
@@ -382,24 +370,19 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     asked = (measures,) if isinstance(measures, str) else tuple(dict.fromkeys(measures))
     if not asked:
         raise InputError("`measures` is empty; name a column of summary, for example 'pass_rate'")
-    outputs = _averaged(gather(source, "summary"), names, asked)
-    groups = outputs.groups
-    pairs, reference = list(combinations(range(len(groups)), 2)), None
+    scores, counts = _averaged(gather(source, "summary"), names, asked)
+    pairs, reference = list(combinations(scores, 2)), None
     if baseline is None:
-        first = outputs.scores[asked[0]]
-        pairs = [(b, a) if _is_lower(first[:, b], first[:, a]) else (a, b) for a, b in pairs]
+        pairs = [(b, a) if _is_lower(scores[b], scores[a]) else (a, b) for a, b in pairs]
     else:
         reference = label(baseline)
-        if reference not in groups:
-            raise InputError(f"baseline={reference!r} is not a group; {nearest(reference, groups)}")
-        base = groups.index(reference)
-        pairs = [(base, other) for other in range(len(groups)) if other != base]
-    has_output = outputs.counts > 0
+        if reference not in scores:
+            raise InputError(f"baseline={reference!r} is not a group; {nearest(reference, scores)}")
+        pairs = [(reference, other) for other in scores if other != reference]
     for a, b in pairs:
-        if not (has_output[:, a] & has_output[:, b]).any():
-            sizes = " and ".join(
-                f"{groups[i]!r} has {has_output[:, i].sum()} documents" for i in (a, b)
-            )
+        if np.isnan(scores[a] + scores[b]).all():
+            counted = ((one, np.isfinite(scores[one][:, 0]).sum()) for one in (a, b))
+            sizes = " and ".join(f"{one!r} has {size} documents" for one, size in counted)
             raise InputError(
                 f"{sizes}, none of them in common; differences are paired by document, so both "
                 "need outputs for the same ones"
@@ -409,58 +392,61 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
         asked,
         reference,
         drawing,
-        SCORE_COLUMNS.from_records(_score_rows(outputs, drawing)),
-        DIFFERENCE_COLUMNS.from_records(_difference_rows(outputs, pairs, drawing)),
+        SCORE_COLUMNS.from_records(_score_rows(asked, scores, counts, drawing)),
+        DIFFERENCE_COLUMNS.from_records(_difference_rows(asked, scores, pairs, drawing)),
     )
 
 
 def _is_lower(scores: Numbers, others: Numbers) -> bool:
-    """Whether scores have the lower mean over the documents that both have."""
-    return bool(np.round(np.nansum(others - scores), DIGITS) > 0)
+    """Whether scores have the lower mean of the first measure over the documents of both."""
+    return bool(np.round(np.nansum(others[:, 0] - scores[:, 0]), DIGITS) > 0)
 
 
-def _score_rows(outputs: _Outputs, drawing: Drawing) -> list[dict[str, Any]]:
+def _score_rows(
+    measures: Sequence[str], scores: dict[str, Numbers], counts: pd.DataFrame, drawing: Drawing
+) -> list[dict[str, Any]]:
     rows, samples = [], []
-    for column, group in enumerate(outputs.groups):
-        scored = outputs.counts[:, column] > 0
-        row = {
-            "group": group,
-            "documents": int(scored.sum()),
-            "outputs": int(outputs.counts[:, column].sum()),
-            "invalid": int(outputs.invalid[:, column].sum()),
-        }
-        for measure, table in outputs.scores.items():
-            samples.append(table[scored, column])
-            rows.append(row | {"measure": measure, "mean": float(samples[-1].mean())})
+    records: list[dict[Any, Any]] = counts.to_dict("records")
+    for (group, table), count in zip(scores.items(), records, strict=True):
+        for measure, column in zip(measures, table.T, strict=True):
+            sample = column[~np.isnan(column)]
+            samples.append(sample)
+            row: dict[str, Any] = {"group": group, "documents": len(sample), "measure": measure}
+            rows.append({**row, **count, "mean": float(sample.mean())})
     intervals = mean_intervals(samples, drawing)
     return [row | interval._asdict() for row, interval in zip(rows, intervals, strict=True)]
 
 
 def _difference_rows(
-    outputs: _Outputs, pairs: list[tuple[int, int]], drawing: Drawing
+    measures: Sequence[str],
+    scores: dict[str, Numbers],
+    pairs: list[tuple[str, str]],
+    drawing: Drawing,
 ) -> list[dict[str, Any]]:
     """Test all pairs, each over the documents that both have."""
     rows, samples = [], []
-    for (a, b), (measure, table) in product(pairs, outputs.scores.items()):
-        has_a, has_b = (outputs.counts[:, column] > 0 for column in (a, b))
-        left, right = (table[has_a & has_b, column] for column in (a, b))
-        difference = right - left
-        samples.append(difference)
-        row = {
-            "a": outputs.groups[a],
-            "b": outputs.groups[b],
-            "measure": measure,
-            "documents": len(left),
-            "only_a": int(has_a.sum()) - len(left),
-            "only_b": int(has_b.sum()) - len(left),
-            "a_higher": int((np.round(difference, DIGITS) < 0).sum()),
-            "b_higher": int((np.round(difference, DIGITS) > 0).sum()),
-            "mean_a": float(left.mean()),
-            "mean_b": float(right.mean()),
-            "b_minus_a": float(difference.mean()),
-            "detectable": detectable_difference(difference, drawing),
-        }
-        rows.append(row)
+    for a, b in pairs:
+        has_a, has_b = (~np.isnan(scores[one][:, 0]) for one in (a, b))
+        sides = (scores[one][has_a & has_b].T for one in (a, b))
+        for measure, left, right in zip(measures, *sides, strict=True):
+            difference = right - left
+            samples.append(difference)
+            rows.append(
+                {
+                    "a": a,
+                    "b": b,
+                    "measure": measure,
+                    "documents": len(left),
+                    "only_a": int(has_a.sum()) - len(left),
+                    "only_b": int(has_b.sum()) - len(left),
+                    "a_higher": int((np.round(difference, DIGITS) < 0).sum()),
+                    "b_higher": int((np.round(difference, DIGITS) > 0).sum()),
+                    "mean_a": float(left.mean()),
+                    "mean_b": float(right.mean()),
+                    "b_minus_a": float(difference.mean()),
+                    "detectable": detectable_difference(difference, drawing),
+                }
+            )
     tests = sign_flip_tests(samples, drawing)
     adjusted = pd.Series([test.p for test in tests], dtype=np.float64)
     adjusted = adjusted.groupby([row["measure"] for row in rows]).transform(holm)

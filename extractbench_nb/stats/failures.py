@@ -46,25 +46,21 @@ def group_attempts(attempts: pd.DataFrame, by: str | Iterable[str] | None) -> At
         codes.append(column_codes)
         values.append(list(column_values))
     keys, numbers = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
-    labels = [
-        tuple(column[code] for column, code in zip(values, key[1:], strict=True))
-        for key in keys.tolist()
-    ]
+    labels = [tuple(map(list.__getitem__, values, key)) for key in keys[:, 1:].tolist()]
     return AttemptGroups(names, labels, numbers.reshape(-1))
 
 
 def count_failures(attempts: pd.DataFrame, groups: AttemptGroups) -> Counts:
     """Count the attempts of each group by how they ended: one row per name in `FAILURES`."""
-    counts = np.zeros((len(FAILURES), len(groups.labels)), dtype=np.int64)
-    np.add.at(counts, (_failure_numbers(attempts), groups.numbers), 1)
-    return counts
+    shape = (len(FAILURES), len(groups.labels))
+    places = np.ravel_multi_index((_failure_numbers(attempts), groups.numbers), shape)
+    return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def _failure_numbers(attempts: pd.DataFrame) -> Counts:
     refuse_missing(attempts, ("failure",), "attempts")
-    codes = pd.Index(FAILURES, dtype=object).get_indexer(
-        pd.Index(attempts["failure"], dtype=object)
-    )
+    words = pd.Index(attempts["failure"], dtype=object)
+    codes = pd.Index(FAILURES, dtype=object).get_indexer(words)
     if len(unknown := attempts.loc[codes < 0, "failure"]):
         word = unknown.iloc[0]
         raise InputError(f"attempts: unknown failure {word!r}; {nearest(word, FAILURES)}")
@@ -79,15 +75,13 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     attempts : pandas.DataFrame
         From `read_outputs`.
     by : str or iterable of str, optional
-        The column whose values become the columns of the table, such as ``run``, ``domain`` or
-        ``schema`` (any but ``failure``); or several, such as ``["mode", "run", "domain"]``.
+        The column whose values become the columns of the table, such as ``run``, or several.
 
     Returns
     -------
     pandas.DataFrame
-        Counts: one row per failure that occurs, in the order of `FAILURES`; one column per value of
-        `by`, or per combination that occurs (a MultiIndex), in order of first occurrence; and a
-        last row and column ``total``. Valid outputs are not counted.
+        Counts: one row per failure that occurs; one column per value of `by`, or per combination (a
+        MultiIndex); and a last row and column ``total``. Valid outputs are not counted.
 
     Raises
     ------
@@ -110,16 +104,16 @@ def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd
     if not groups.names:
         raise InputError("by is None; name a column, for example 'run'")
     counts = count_failures(attempts, groups)[1:]  # without valid outputs, "none"
-    occurring = np.flatnonzero(counts.any(axis=1))
-    rows = np.vstack([counts[occurring], counts.sum(axis=0)])
+    occurring = counts.any(axis=1)
+    table = np.vstack([counts[occurring], counts.sum(axis=0)])
     labels = [*groups.labels, ("total", *[""] * (len(groups.names) - 1))]
     levels = [pd.Index(values, dtype=object) for values in zip(*labels, strict=True)]
     columns: pd.Index[Any] = pd.MultiIndex.from_arrays(levels, names=groups.names)
     if len(levels) == 1:
         columns = levels[0].rename(groups.names[0])
-    names = [*(FAILURES[1 + kind] for kind in occurring), "total"]
+    names = [*np.array(FAILURES[1:])[occurring], "total"]
     index = pd.Index(names, dtype=object, name="failure")
-    return pd.DataFrame(np.column_stack([rows, rows.sum(axis=1)]), index, columns)
+    return pd.DataFrame(np.column_stack([table, table.sum(axis=1)]), index, columns)
 
 
 POSITION_COLUMNS = FrameSpec(
@@ -138,9 +132,9 @@ POSITION_COLUMNS = FrameSpec(
 def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame:
     """Count the positions in the text at which failed outputs break.
 
-    The position is that of `parse_output`: the first trailing comma, or where Python's parser stops
-    on malformed JSON. ``truncated_json`` breaks in the last part. Failed calls, empty responses and
-    schema violations have no position.
+    The position is the first trailing comma, or where Python's parser stops on malformed JSON.
+    ``truncated_json`` breaks in the last part. Failed calls, empty responses and schema violations
+    have no position.
 
     Parameters
     ----------
@@ -152,9 +146,8 @@ def failure_positions(attempts: pd.DataFrame, *, bins: int = 10) -> pd.DataFrame
     Returns
     -------
     pandas.DataFrame
-        For each failure that occurs, in the order of `FAILURES`: one row per part of the text,
-        parts with a count of 0 included, and a last row for attempts without a position; see
-        `POSITION_COLUMNS`. A position on a border belongs to the part that begins there.
+        For each failure that occurs: one row per part of the text and a last row for attempts
+        without a position; see `POSITION_COLUMNS`.
 
     Raises
     ------
@@ -232,7 +225,7 @@ def rate_interval(rows: pd.DataFrame, columns: tuple[str, str, str], drawing: Dr
     if 0 < share < 1 and any(observed for _, _, observed in spreads):
         variance = sum(variance for variance, _, _ in spreads)
         freedom = variance**2 / sum(spread**2 / degrees for spread, degrees, _ in spreads)
-        t = float(stdtrit(freedom, drawing.tails[1]))
+        t = float(stdtrit(freedom, drawing.upper))
         size = share * (1 - share) / (variance / limit**2) * (drawing.quantile / t) ** 2
     *ends, method = wilson_interval(share, size, drawing)
     ceiling = float(limit / total)
@@ -271,13 +264,11 @@ def _spread(counts: Numbers, rate: float, drawing: Drawing) -> tuple[float, floa
 #: Measures of length: columns of a dataset's documents.
 LENGTHS = ("gold_tokens", "gold_values", "array_items", "fields", "pages", "pdf_tokens")
 
-_MEASURE = Column("measure", "string", "measure of length", ", ".join(LENGTHS))
-
 LENGTH_COLUMNS = FrameSpec(
     "validity_by_length",
     "after the columns of `by`, one row per group and bin; the last row may have no length",
     (
-        _MEASURE,
+        Column("measure", "string", "measure of length", ", ".join(LENGTHS)),
         Column("bin", "Int64", "from the shortest; missing without a length", "1 and up", True),
         Column("shortest", "Int64", "least length", "0 and up", True),
         Column("median", "Float64", "median length of attempts", "0 and up", True),
@@ -313,21 +304,18 @@ def validity_by_length(
         Measure of length. Of gold: ``gold_tokens`` (as in Table 6 of the ExtractBench paper),
         ``gold_values``, ``array_items`` or ``fields``. Of the PDF: ``pages`` or ``pdf_tokens``.
     bins : int, optional
-        Number of bins, 1 and up, each with about the same number of documents; equal lengths share
-        a bin.
+        Number of bins, 1 and up, each with about the same number of documents.
     by : str or iterable of str, optional
-        Columns of `attempts` that define groups, for example ``run``; a single group by default.
-        The bins are the same for all groups.
+        Columns of `attempts` that define groups, for example ``run``; they share the bins.
     confidence : float, optional
-        Confidence level of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1. Their sample size is the number of
+        documents: outputs of several runs on one document are not independent.
 
     Returns
     -------
     pandas.DataFrame
         One row per group and bin, from the shortest to the longest: the columns of `by` and those
-        of `LENGTH_COLUMNS`. Attempts of unknown length are in a last row whose ``bin`` is NA. The
-        sample size of intervals is the number of documents: outputs of several runs on one document
-        are not independent.
+        of `LENGTH_COLUMNS`. Attempts of unknown length are in a last row whose ``bin`` is NA.
 
     Raises
     ------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,9 +93,7 @@ DOCUMENT_COLUMNS = FrameSpec(
 
 #: Rows that a text lists, and a Markdown summary; characters of a cell there.
 _SHOWN, _LISTED, _LONGEST = 10, 25, 60
-_MARKDOWN_HEAD = (
-    "| document | field | was | is | gold | value was | value is |\n|---|---|---|---|---|---|---|\n"
-)
+_HEADS = ("document", "field", "was", "is", "gold", "value was", "value is")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -142,15 +139,13 @@ class Regressions(TextCard, DescribedFrames):
         ``fields_improved`` counted rows of `fields`.
         """
         row = self.comparison.differences.iloc[0]
+        names = {"was": "mean_a", "is": "mean_b", "difference": "b_minus_a"}
+        names |= {name: name for name in ("low", "high", "p_value", "detectable", "documents")}
         verdicts = self.by_document["verdict"].value_counts()
         entries = {
-            "was": row["mean_a"],
-            "is": row["mean_b"],
-            "difference": row["b_minus_a"],
-            **{name: row[name] for name in ("low", "high", "p_value", "detectable", "documents")},
+            **{name: row[column] for name, column in names.items()},
             **{name: verdicts.get(name, 0) for name in DOCUMENT_VERDICTS},
-            "fields_regressed": self.by_document["regressed"].sum(),
-            "fields_improved": self.by_document["improved"].sum(),
+            **{f"fields_{n}": self.by_document[n].sum() for n in ("regressed", "improved")},
         }
         return pd.Series({n: np.nan if pd.isna(v) else float(v) for n, v in entries.items()})
 
@@ -165,11 +160,10 @@ class Regressions(TextCard, DescribedFrames):
         lines = [f"### Extraction gate: {self.verdict}\n", f"{markdown_cell(self.reason, 1_000)}\n"]
         lines.append(self._counts() + "\n")
         # a zero-width space: GitHub would notify the user that a document's name mentions
-        notes = (markdown_cell(note, 400).replace("@", "@&#8203;") for note in self.notes)
-        lines += [f"- {note}" for note in notes]
+        lines += [f"- {markdown_cell(note, 400).replace('@', '@&#8203;')}" for note in self.notes]
         rows = self._listed()
         if len(rows):
-            lines.append(f"\n{_MARKDOWN_HEAD}".rstrip())
+            lines.append(f"\n| {' | '.join(_HEADS)} |\n{'|---' * len(_HEADS)}|")
         for row in rows.head(_LISTED).to_dict("records"):
             # in code, GitHub makes neither links nor mentions of a text
             cells = [f"<code>{markdown_cell(c, _LONGEST)}</code>" if c else "" for c in _cells(row)]
@@ -201,29 +195,31 @@ class Regressions(TextCard, DescribedFrames):
 
     def _counts(self) -> str:
         rows = self._listed()
-        found = plural(len(rows), "row") + " regressed"
+        text = plural(len(rows), "row") + " regressed"
         if len(rows) < (self.fields["verdict"] == "regressed").sum():
-            found += " in outputs that are still JSON"
-        if rows.empty:
-            return found
+            text += " in outputs that are still JSON"
         fields, documents = rows["field"].nunique(), rows["document"].nunique()
-        return f"{found}: {plural(fields, 'field')} in {plural(documents, 'document')}"
+        where = f": {plural(fields, 'field')} in {plural(documents, 'document')}"
+        return text + (where if len(rows) else "")
 
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
     """Return the texts of a row: document, path, both sides, gold and both values."""
-    cells = [row["document"], row["path"]]
-    for side in _TIMES:
-        outcome, score = row[f"outcome_{side}"], row[f"score_{side}"]
-        text = "absent" if pd.isna(outcome) else str(outcome)
-        cells.append(text if pd.isna(score) else f"{text} {score:.3g}")
     values = [row[name] for name in ("gold", *_TIMES)]
     types = {type(value) for value in values if value is not None}
     write = canonical if len(types - {float}) > 1 else value_text  # quotes tell types apart
-    for value in values:
-        items = plural(len(value), "item") if isinstance(value, list) else ""
-        cells.append("" if value is None else items or write(value))
-    return cells
+    texts = [
+        "" if v is None else plural(len(v), "item") if isinstance(v, list) and v else write(v)
+        for v in values
+    ]
+    return [row["document"], row["path"], *(_verdict(row, time) for time in _TIMES), *texts]
+
+
+def _verdict(row: Mapping[Any, Any], time: str) -> str:
+    """Write outcome and score of one side."""
+    outcome, score = row[f"outcome_{time}"], row[f"score_{time}"]
+    text = "absent" if pd.isna(outcome) else str(outcome)
+    return text if pd.isna(score) else f"{text} {score:.3g}"
 
 
 # --- the comparison ---------------------------------------------------------------------------
@@ -246,16 +242,13 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Parameters
     ----------
     baseline, evs : ScoredResult, str or pathlib.Path
-        Results of `evaluate_runs`, of ``tables.evaluate_tables`` or
-        ``construction.evaluate_tables``, or anything with `rows` and `scores`; or the folder of
-        saved ones. Both must be made with the same schemas, gold, accepted alternatives, profile,
-        judge, alignment and variant.
+        Results of `evaluate_runs` or ``evaluate_tables``, anything with `rows` and `scores`, or the
+        folder of saved ones. Both must be made with the same schemas, gold and settings.
     run, baseline_run : str, optional
         The runs to compare, needed if there are several. `baseline_run` is by default the one with
         the name of `run`.
     measure : str, optional
-        The score that decides, a measure of `scores`. By default ``pass_rate``, and of tables the
-        first of the ``measures`` that the results name.
+        The score that decides; by default ``pass_rate``, and of tables their first measure.
     max_drop : float, optional
         The drop of its mean over documents that is accepted, 0 to 1.
     confidence, resamples, seed : optional
@@ -269,8 +262,8 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Raises
     ------
     InputError
-        The two were evaluated with other schemas, gold, accepted alternatives or settings; a run
-        must be chosen or is unknown; no document can be compared; or an option is out of range.
+        The two were evaluated with other inputs or settings, a run must be chosen or is unknown, no
+        document can be compared, or an option is out of range.
 
     Notes
     -----
@@ -284,8 +277,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
       interval and no significant test.
 
     Documents in which a judge gave no verdict on a counted node are left out. An output that is not
-    JSON has a score of 0. Rows inside array items are compared if gold's item is paired on both
-    sides; an uncounted row that only one side has is not listed.
+    JSON has a score of 0. An uncounted row that only one side has is not listed.
 
     Examples
     --------
@@ -323,18 +315,20 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     if not common:
         raise InputError("baseline and evs have no document in common")
     rows = [_rows(source, run) for source, run in zip(sources, runs, strict=True)]
-    joined = _joined(rows[0], rows[1], common)
-    _refuse_other_inputs(sources, (was, is_), common, joined)
+    joined = _joined(*(side[side["document"].isin(common)] for side in rows))
+    _refuse_other_settings(sources)
+    _refuse_other_gold(joined)
+    _refuse_other_schemas(sources, (was, is_), common)
     fields = _changed_fields(joined)
     documents = _changed_documents(was, is_, rows, fields)
-    kept = documents.loc[documents["difference"].notna(), "document"].tolist()
-    if not kept:
+    compared = documents.loc[documents["difference"].notna(), "document"].tolist()
+    if not compared:
         raise InputError(
             f"{measure} is known of no document on both sides: a judge gave no verdict on a "
             "counted node; evaluate_runs(..., resume=folder) asks it again"
         )
     tables = {
-        name: side.loc[kept].assign(**{measure: side["score"]}).reset_index()
+        name: side.loc[compared].assign(**{measure: side["score"]}).reset_index()
         for name, side in zip(_SIDES, (was, is_), strict=True)
     }
     drawing: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
@@ -343,7 +337,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     difference = comparison.differences.iloc[0]
     verdict = decide(difference, max_drop, complete=not lost)
     reason = _reason(difference, verdict, max_drop, comparison.drawing.percent, lost)
-    notes = tuple(_notes(documents, len(kept)))
+    notes = tuple(_notes(documents, len(compared)))
     return Regressions(verdict, reason, measure, runs, comparison, notes, fields, documents)
 
 
@@ -353,12 +347,15 @@ def decide(difference: Mapping[Any, Any] | pd.Series, max_drop: float, *, comple
         return "fail"
     low = difference["low"]
     is_excluded = max_drop >= 1 or (not pd.isna(low) and low >= -max_drop - SAME)
-    nothing_differs = not difference["a_higher"] and not difference["b_higher"]
-    return "pass" if is_excluded or nothing_differs else "inconclusive"
+    return "pass" if is_excluded or not _differs(difference) else "inconclusive"
 
 
 def _fell(difference: Mapping[Any, Any] | pd.Series, max_drop: float) -> bool:
     return bool(difference["significant"] and -difference["b_minus_a"] > max_drop + SAME)
+
+
+def _differs(difference: Mapping[Any, Any] | pd.Series) -> bool:
+    return bool(difference["a_higher"] or difference["b_higher"])
 
 
 def _reason(row: pd.Series, verdict: str, max_drop: float, percent: str, lost: int) -> str:
@@ -371,39 +368,42 @@ def _reason(row: pd.Series, verdict: str, max_drop: float, percent: str, lost: i
         have = "has" if lost == 1 else "have"
         text += f" {plural(lost, 'document')} of the baseline {have} no output in the candidate."
     if _fell(row, max_drop):
-        text += f" The drop is larger than {max_drop:g} and not explained by chance."
-    elif verdict == "inconclusive":
-        text += f" A drop by more than {max_drop:g} can be neither shown nor excluded."
-    elif verdict == "pass" and (row["a_higher"] or row["b_higher"]):
-        text += f" A drop by more than {max_drop:g} can be excluded."
-    elif verdict == "pass":
-        text += " No document has another score."
-    return text
+        return f"{text} The drop is larger than {max_drop:g} and not explained by chance."
+    if verdict == "inconclusive":
+        return f"{text} A drop by more than {max_drop:g} can be neither shown nor excluded."
+    if verdict == "pass" and _differs(row):
+        return f"{text} A drop by more than {max_drop:g} can be excluded."
+    return text + (" No document has another score." if verdict == "pass" else "")
 
 
 _FEWEST, _NAMED = 6, 5
 
 
-def _notes(documents: pd.DataFrame, kept: int) -> Iterable[str]:
-    def first(names: list[str]) -> str:
-        more = ", …" if len(names) > _NAMED else ""
-        return ", ".join(one_line(name, 40) for name in names[:_NAMED]) + more
-
-    by_verdict = documents.groupby("verdict")["document"].agg(list).to_dict()
-    for verdict, text in (
-        ("only_baseline", "of the baseline without output in the candidate"),
-        ("only_candidate", "only in the candidate, not compared"),
-        ("unknown", "left out, because a judge gave no verdict on a field"),
-    ):
-        if names := by_verdict.get(verdict, []):
-            yield f"{plural(len(names), 'document')} {text}: {first(names)}"
+def _notes(documents: pd.DataFrame, compared: int) -> Iterable[str]:
     is_new = (~documents["valid_is"] & documents["valid_was"]).fillna(value=False)
-    if broken := documents.loc[is_new, "document"].tolist():
-        yield f"{plural(len(broken), 'output')} unreadable now, scored 0: {first(broken)}"
-    if kept < _FEWEST:
+    verdicts = documents["verdict"]
+    for which, noun, text in (
+        (
+            verdicts == "only_baseline",
+            "document",
+            " of the baseline without output in the candidate",
+        ),
+        (verdicts == "only_candidate", "document", " only in the candidate, not compared"),
+        (
+            verdicts == "unknown",
+            "document",
+            " left out, because a judge gave no verdict on a field",
+        ),
+        (is_new, "output", " unreadable now, scored 0"),
+    ):
+        names = documents.loc[which, "document"].tolist()
+        listed = [one_line(name, 40) for name in names[:_NAMED]] + ["…"] * (len(names) > _NAMED)
+        if names:
+            yield f"{plural(len(names), noun)}{text}: {', '.join(listed)}"
+    if compared < _FEWEST:
         yield (
-            f"{plural(kept, 'document')}: with fewer than {_FEWEST} no test can show a drop at a "
-            "confidence of 0.95"
+            f"{plural(compared, 'document')}: with fewer than {_FEWEST} no test can show a drop at "
+            "a confidence of 0.95"
         )
 
 
@@ -462,76 +462,75 @@ def _rows(source: Any, run: str) -> pd.DataFrame:
     return rows.assign(inner=is_inner & hasattr(source, "arrays"))[_ROW]
 
 
-def _joined(was: pd.DataFrame, is_: pd.DataFrame, common: list[str]) -> pd.DataFrame:
+def _joined(*sides: pd.DataFrame) -> pd.DataFrame:
     """Join rows of both sides, the nth of equal keys with the nth; `side` tells who has a row."""
-    was, is_ = (
-        rows[rows["document"].isin(common)].assign(at=lambda rows: np.arange(len(rows)))
-        for rows in (was, is_)
-    )
+    was, is_ = (rows.assign(at=np.arange(len(rows))) for rows in sides)
     how: Any = {"how": "outer", "suffixes": ("_was", "_is"), "indicator": "side"}
     joined = join_rows(was, is_, ["document", "path", "metric"], **how)
     joined["side"] = joined["side"].astype(str)
     return joined.sort_values(["document", "at_is", "at_was"], kind="stable", ignore_index=True)
 
 
-def _refuse_other_inputs(
-    sources: list[ScoredResult],
-    sides: Iterable[pd.DataFrame],
-    common: list[str],
-    joined: pd.DataFrame,
-) -> None:
-    """Raise `InputError` that names the first other setting, gold, accepted value or schema."""
+def _refuse(what: str) -> None:
+    raise InputError(f"the baseline was evaluated with {what}; evaluate one of them again")
 
-    def refuse(what: str) -> None:
-        raise InputError(f"the baseline was evaluated with {what}; evaluate one of them again")
 
-    settings, accepted, schemas = [], [], []
-    for source, side in zip(sources, sides, strict=True):
-        meta = dict(getattr(source, "meta", {}))
-        plain = {name: meta[name] for name in ("profile", "judge", "variant") if name in meta}
-        settings.append(dict(meta.get("settings", plain)))
-        accepted.append(settings[-1].pop("accepted", None) or {})
-        digests = meta.get("schemas", {})
-        schemas.append([set(digests.get(label, ())) for label in side.loc[common, "schema"]])
-    was, is_ = settings
+def _settings(source: ScoredResult) -> dict[str, Any]:
+    meta = dict(getattr(source, "meta", {}))
+    plain = {name: meta[name] for name in ("profile", "judge", "variant") if name in meta}
+    return dict(meta.get("settings", plain))
+
+
+def _refuse_other_settings(sources: list[ScoredResult]) -> None:
+    """Raise `InputError` that names the first other metric or setting."""
+    was, is_ = map(_settings, sources)
     codes = was.pop("metrics", None) or {}, is_.pop("metrics", None) or {}
     for name in sorted({*codes[0]} & {*codes[1]}):
         if codes[0][name] != codes[1][name]:
-            refuse(f"other code of the metric {name!r}")
-    for name in sorted({*was, *is_}, key=lambda name: (name.endswith("_options"), name)):
+            _refuse(f"other code of the metric {name!r}")
+    names = {*was, *is_} - {"accepted"}  # of a document, see `_refuse_other_schemas`
+    for name in sorted(names, key=lambda name: (name.endswith("_options"), name)):
         if was.get(name) != is_.get(name):
             what = name.removesuffix("_options")
             what, old, new = first_difference(what, was.get(name), is_.get(name))
-            refuse(f"{what} {cut(repr(old), 80)}, the candidate with {cut(repr(new), 80)}")
-    _refuse_other_gold(joined)
-    for document, of_was, of_is in zip(common, *schemas, strict=True):
-        if accepted[0].get(document) != accepted[1].get(document):
-            refuse(f"other accepted alternatives for document {document!r}")
-        # a label may stand for several schemas, and one side for fewer documents
-        if of_was and of_is and not (of_was <= of_is or of_is <= of_was):
-            refuse(f"another schema for document {document!r}")
+            _refuse(f"{what} {cut(repr(old), 80)}, the candidate with {cut(repr(new), 80)}")
 
 
 def _refuse_other_gold(joined: pd.DataFrame) -> None:
     """Raise `InputError` that names the first field with other gold or another metric."""
     outside = joined[~joined["inner_is"].fillna(joined["inner_was"]).astype(bool)]
-    for row in outside.to_dict("records"):
-        present = [row[f"gold_state_{time}"] == "present" for time in _TIMES]
-        if row["side"] != "both" and any(present):
+    has_gold = outside["gold_state_was"].eq("present") | outside["gold_state_is"].eq("present")
+    for row in outside[has_gold.to_numpy(bool, na_value=False)].to_dict("records"):
+        where = f"document {row['document']!r}: "
+        if row["side"] != "both":
             has, lacks = _SIDES if row["side"] == "left_only" else _SIDES[::-1]
             raise InputError(
-                f"document {row['document']!r}: {row['path']} is scored by {row['metric']} in the "
-                f"{has} and not in the {lacks}, so gold, schema or metrics differ; evaluate the "
-                "baseline again"
+                f"{where}{row['path']} is scored by {row['metric']} in the {has} and not in the "
+                f"{lacks}, so gold, schema or metrics differ; evaluate the baseline again"
             )
-        if any(present):
-            was, is_ = canonical(row["gold_was"]), canonical(row["gold_is"])
-            if was != is_:
-                raise InputError(
-                    f"document {row['document']!r}: gold at {row['path']} is {cut(was, 60)} in the "
-                    f"baseline and {cut(is_, 60)} in the candidate; evaluate the baseline again "
-                    "with this gold"
-                )
+        was, is_ = canonical(row["gold_was"]), canonical(row["gold_is"])
+        if was != is_:
+            raise InputError(
+                f"{where}gold at {row['path']} is {cut(was, 60)} in the baseline and "
+                f"{cut(is_, 60)} in the candidate; evaluate the baseline again with this gold"
+            )
+
+
+def _refuse_other_schemas(
+    sources: list[ScoredResult], sides: Iterable[pd.DataFrame], common: list[str]
+) -> None:
+    """Raise `InputError` that names the first document with other accepted values or schema."""
+    accepted, schemas = [], []
+    for source, side in zip(sources, sides, strict=True):
+        accepted.append(_settings(source).get("accepted") or {})
+        digests = getattr(source, "meta", {}).get("schemas", {})
+        schemas.append([set(digests.get(label, ())) for label in side.loc[common, "schema"]])
+    for document, was, is_ in zip(common, *schemas, strict=True):
+        if accepted[0].get(document) != accepted[1].get(document):
+            _refuse(f"other accepted alternatives for document {document!r}")
+        # a label may stand for several schemas, and one side for fewer documents
+        if was and is_ and not (was <= is_ or is_ <= was):
+            _refuse(f"another schema for document {document!r}")
 
 
 # --- changes ----------------------------------------------------------------------------------
@@ -578,41 +577,33 @@ def _changed_documents(
     was: pd.DataFrame, is_: pd.DataFrame, rows: list[pd.DataFrame], fields: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the documents of both sides; one without all verdicts has no difference."""
-    names = pd.Index(dict.fromkeys([*was.index, *is_.index]))
-    has = [names.isin(side.index) for side in (was, is_)]
+    names = pd.Index(dict.fromkeys([*was.index, *is_.index]), name="document")
+    has_was, has_is = (names.isin(side.index) for side in (was, is_))
     was, is_ = was.reindex(names), is_.reindex(names)
-    open_nodes = pd.concat(
-        [
-            side[side["counted"].astype(bool) & side["passed"].isna()].drop_duplicates(
-                ["document", "path"]
-            )
-            for side in rows
-        ]
-    )
-    unknown = open_nodes["document"].value_counts().reindex(names, fill_value=0)
-    gap = (is_["score"] - was["score"]).astype(float)
-    is_open = (unknown > 0) | gap.isna()
-    verdict = np.select(
-        [~has[0], ~has[1], is_open, gap.abs() <= SAME, gap > 0],
-        ["only_candidate", "only_baseline", "unknown", "same", "improved"],
-        default="regressed",
-    )
+    open_rows = [side[side["counted"].astype(bool) & side["passed"].isna()] for side in rows]
+    open_nodes = pd.concat([side.drop_duplicates(["document", "path"]) for side in open_rows])
     counts = fields[fields["counted"]].groupby("verdict")["document"].value_counts()
-    found = pd.DataFrame(
+    gap = (is_["score"] - was["score"]).astype(float)
+    table = pd.DataFrame(
         {
             **{n: [counts.get((n, d), 0) for d in names] for n in ("regressed", "improved")},
-            "document": names,
-            "verdict": verdict,
             "valid_was": was["valid"],
             "valid_is": is_["valid"],
             "was": was["score"],
             "is": is_["score"],
-            "difference": gap.mask(is_open),
-            "unknown": unknown,
-            "rank": [DOCUMENT_VERDICTS.index(name) for name in verdict],
+            "unknown": open_nodes["document"].value_counts().reindex(names, fill_value=0),
         }
     )
-    return DOCUMENT_COLUMNS.from_records(found.sort_values(["rank", "difference"], kind="stable"))
+    is_open = (table["unknown"] > 0) | gap.isna()
+    table["difference"] = gap.mask(is_open)
+    table["verdict"] = np.select(
+        [~has_was, ~has_is, is_open, gap.abs() <= SAME, gap > 0],
+        ["only_candidate", "only_baseline", "unknown", "same", "improved"],
+        default="regressed",
+    )
+    table["rank"] = table["verdict"].map(DOCUMENT_VERDICTS.index)
+    table = table.sort_values(["rank", "difference"], kind="stable").reset_index()
+    return DOCUMENT_COLUMNS.from_records(table)
 
 
 # --- golden cases -----------------------------------------------------------------------------
@@ -621,8 +612,7 @@ GOLD, SCHEMA, BASELINE = "gold.json", "schema.json", "baseline.json"
 _FORMAT, _UPDATE = 1, "run pytest --update-baseline"
 _MOST, _WIDEST = 20, 100
 _GOOD = ("correct", "both_absent")
-_KEPT = ["path", "metric", "outcome", "score", "predicted"]
-_Row = dict[str, Any]
+_STORED = ["path", "metric", "outcome", "score", "predicted"]
 
 
 class GoldenError(AssertionError):
@@ -702,8 +692,8 @@ class GoldenCase:
         Raises
         ------
         GoldenError
-            A field got worse: it passed, or had a higher score. Or a judge gave no verdict, or
-            there is no baseline, or it was made with other gold, another schema or other settings.
+            A field got worse or has no verdict; or there is no baseline, or it was made with other
+            gold, another schema or other settings.
         InputError
             A file of the case cannot be read.
         """
@@ -718,31 +708,18 @@ class GoldenCase:
             about["metrics"] = scoring_digest(ev.inputs.schema.document)
         if accepted:
             about["accepted"] = content_digest([[one.path, one.value] for one in accepted])
-        fields = ev.fields
-        rows: list[Any] = [
-            row | {"score": None if pd.isna(row["score"]) else row["score"]}
-            for row in fields.loc[fields["counted"], _KEPT].to_dict("records")
-        ]
         for name in MEASURES:
             self.record(f"{self.name}.{name}", round(float(ev.summary[name]), 6))
+        rows = ev.fields[ev.fields["counted"]]
         if self.update:
             self._write(ev, rows, about)
             return ev
-        stored = self._stored(about)
-        problems, improved = [], False
-        for row in rows:
-            same = stored[row["path"], row["metric"]]
-            before = same.pop(0) if same else None  # passed with a score of 1
-            score, best = row["score"], 1.0 if before is None else before["score"]
-            was_good = before is None or before["outcome"] in _GOOD
-            is_lost = was_good and row["outcome"] not in _GOOD  # may have the same score
-            if score is None or score < best - SAME or is_lost:
-                problems.append((before, row))
-            improved |= score is not None and score > best + SAME
-        self.record(f"{self.name}.regressed", len(problems))
-        if problems:
-            raise self._error(_message(ev, problems))
-        if improved or any(stored.values()):
+        changes = _changed_fields(_since_baseline(self._stored(about), rows))
+        worse = changes[changes["verdict"].isin(("regressed", "unknown", "lower"))]
+        self.record(f"{self.name}.regressed", len(worse))
+        if len(worse):
+            raise self._error(_message(ev, worse))
+        if len(changes):
             self.record("golden_improved", self.name)
         return ev
 
@@ -750,11 +727,11 @@ class GoldenCase:
         """Write the name; failures of tests show it."""
         return f"GoldenCase({self.name!r})"
 
-    def _write(self, ev: Evaluation, rows: list[_Row], about: dict[str, Any]) -> None:
+    def _write(self, ev: Evaluation, rows: pd.DataFrame, about: dict[str, Any]) -> None:
         if ev.inputs.problem is not None:
             problem = one_line(ev.inputs.problem, 200)
             raise self._error(f": the output is not JSON, so it is no baseline: {problem}")
-        if any(row["score"] is None for row in rows):
+        if rows["score"].isna().any():
             raise self._error(": a judge gave no verdict; a baseline needs all of them")
         content = {
             "format": _FORMAT,
@@ -762,7 +739,7 @@ class GoldenCase:
             "scores": {name: round(float(ev.summary[name]), 6) for name in MEASURES},
             "fields": [  # all other counted fields pass with a score of 1; arrays are too long
                 {**row, "predicted": None if isinstance(value, list) else document_json(value)}
-                for row in rows
+                for row in rows[_STORED].to_dict("records")
                 for value in [row["predicted"]]
                 if row["score"] != 1 or row["outcome"] not in _GOOD
             ],
@@ -771,7 +748,7 @@ class GoldenCase:
         write_texts({self.folder / BASELINE: text})
         self.record("golden_updated", self.name)
 
-    def _stored(self, about: dict[str, Any]) -> dict[tuple[str, str], list[_Row]]:
+    def _stored(self, about: dict[str, Any]) -> pd.DataFrame:
         """Read the rows of the baseline, and refuse one that was made from other inputs."""
         path = self.folder / BASELINE
         if not path.is_file():
@@ -785,43 +762,43 @@ class GoldenCase:
                 if name in ("gold", "schema", "metrics", "accepted"):
                     other = f"other {name}" + (".json" if name in ("gold", "schema") else "=")
                 raise self._error(f": the baseline was made with {other}; {_UPDATE}")
-        rows = defaultdict(list)
         try:
-            for row in stored["fields"]:
-                kept = {name: row[name] for name in _KEPT} | {"score": float(row["score"])}
-                rows[kept["path"], kept["metric"]].append(kept)
+            rows = [[row[name] for name in _STORED] for row in stored["fields"]]
+            return pd.DataFrame(rows, columns=_STORED, dtype=object).astype({"score": "Float64"})
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{str(path)!r} is damaged; {_UPDATE}") from None
-        return rows
 
     def _error(self, text: str) -> GoldenError:
         return GoldenError(f"golden case {self.name!r}{text}")
 
 
-def _message(ev: Evaluation, problems: list[tuple[_Row | None, _Row]]) -> str:
+def _since_baseline(stored: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Join stored rows and new ones; what is not stored passed, unless the output invents it."""
+    stored = stored.assign(counted=True, passed=stored["outcome"].isin(_GOOD))
+    sides = [side.assign(document="", inner=False).reindex(columns=_ROW) for side in (stored, rows)]
+    joined = _joined(*sides)
+    passed = joined["side"].eq("right_only") & joined["outcome_is"].ne("hallucination")
+    was: dict[str, Any] = {"passed": True, "score": 1.0, "outcome": "correct", "counted": True}
+    for name, value in was.items():
+        joined[f"{name}_was"] = joined[f"{name}_was"].mask(passed, value)
+    return joined.assign(side=joined["side"].mask(passed, "both"))
+
+
+def _message(ev: Evaluation, worse: pd.DataFrame) -> str:
     """Name the fields that got worse, with gold, the stored value and the new one."""
-    unknown = sum(row["score"] is None for _, row in problems)
-    text = f": {plural(len(problems) - unknown, 'field')} worse than the baseline"
+    unknown = int(worse["verdict"].eq("unknown").sum())
+    text = f": {plural(len(worse) - unknown, 'field')} worse than the baseline"
     lines = [text + (f", {plural(unknown, 'field')} without a verdict" if unknown else "")]
     if ev.inputs.problem is not None:
         lines.append(f"  the output is not JSON: {one_line(ev.inputs.problem, 200)}")
-    gold = dict(zip(ev.fields["path"], ev.fields["gold"], strict=True))
-    for before, row in problems[:_MOST]:
-        values = {"gold": gold[row["path"]], "is": row["predicted"]}
-        # without a stored row it passed, or gold has nothing there
-        was = "absent" if row["outcome"] == "hallucination" else "correct 1"
-        if before is not None:
-            was, values["was"] = _verdict(before), before["predicted"]
-        lines.append(f"  {one_line(row['path'], _WIDEST)}: was {was}, is {_verdict(row)}")
-        texts = {name: one_line(canonical(value), _WIDEST) for name, value in values.items()}
-        lines += [f"    {name:<4} {text}" for name, text in texts.items()]
-    if len(problems) > _MOST:
-        lines.append(f"  ... {len(problems) - _MOST} more")
+    for row in worse.head(_MOST).to_dict("records"):
+        was, is_ = (_verdict(row, time) for time in _TIMES)
+        lines.append(f"  {one_line(row['path'], _WIDEST)}: was {was}, is {is_}")
+        names = ("gold", "was", "is") if row["was"] is not None else ("gold", "is")
+        lines += [f"    {name:<4} {one_line(canonical(row[name]), _WIDEST)}" for name in names]
+    if len(worse) > _MOST:
+        lines.append(f"  ... {len(worse) - _MOST} more")
     return "\n".join([*lines, f"If this is intended: {_UPDATE}"])
-
-
-def _verdict(row: _Row) -> str:
-    return row["outcome"] if row["score"] is None else f"{row['outcome']} {row['score']:.3g}"
 
 
 def _read(path: Path, what: str) -> Any:

@@ -49,16 +49,16 @@ class Drawing:
                 raise InputError(f"{name}={value!r}; it is a whole number from {least} up")
 
     @property
-    def tails(self) -> tuple[float, float]:
-        """The two quantiles that enclose the confidence."""
-        return (1 - self.confidence) / 2, (1 + self.confidence) / 2
+    def upper(self) -> float:
+        """The upper one of the two quantiles that enclose the confidence."""
+        return (1 + self.confidence) / 2
 
     @property
     def quantile(self) -> float:
         """The standard normal quantile of the upper one, 1.96 for a confidence of 0.95."""
         from scipy.special import ndtri
 
-        return float(ndtri(self.tails[1]))
+        return float(ndtri(self.upper))
 
     @property
     def alpha(self) -> float:
@@ -173,7 +173,7 @@ def bca_bounds(
     """
     from scipy.special import ndtr, ndtri, stdtrit
 
-    reach = stdtrit(units - 1, drawing.tails[1]) * math.sqrt(units / (units - 1))
+    reach = stdtrit(units - 1, drawing.upper) * math.sqrt(units / (units - 1))
     normal = np.array([-reach, reach])
     below = (resampled < estimates).mean(axis=0) + (resampled <= estimates).mean(axis=0)
     bias = ndtri(below / 2)[:, None]

@@ -57,7 +57,6 @@ SCORE_COLUMNS = FrameSpec(
         *_METRIC,
         Column("declared_right", "int64", "labels that it agrees with by its declared params"),
         *_AGREEMENT,
-        Column("tied", "bool", "as many right as the best"),
         Column("within_error", "bool", "at most one standard error behind the best"),
     ),
 )
@@ -180,8 +179,8 @@ def choose_metric(
     ----------
     labels : pandas.DataFrame, Evaluation, results of a batch, mapping or list
         Pairs with the verdicts of a person or a model: columns gold, predicted, ``expected`` or
-        else ``passed`` (True, False or missing), and optionally field and document. If they are
-        `fields` without ``expected``, the rows that a judge decided are used.
+        else ``passed``, and optionally field and document. Of ``fields`` without ``expected``, the
+        rows that a judge decided are used.
     judge : str or Judge, optional
         Of judged metrics.
     confidence : float, optional
@@ -274,17 +273,16 @@ def _chosen(
     documents = pd.factorize(rows["document"], use_na_sentinel=False)[0]
     units = documents if documents.any() else np.arange(size)
     folds = np.random.default_rng(drawing.seed).permutation(units.max() + 1)[units] % _FOLDS
-    verdicts = [trial.cross_validated(label, folds) for trial in trials]
-    right = np.array([verdict == label for verdict in verdicts])
-    best = right.sum(axis=1).argmax()
-    scores = []
+    verdicts = np.array([trial.cross_validated(label, folds) for trial in trials])
+    right = verdicts == label
+    best = right[right.sum(axis=1).argmax()].astype(float)
+    scores: list[dict[str, Any]] = []
     for trial, verdict, agrees in zip(trials, verdicts, right, strict=True):
         counts = np.zeros((documents.max() + 1, 2, 2))  # pass first, as labelled by as scored
         np.add.at(counts, (documents, (~label).astype(int), (~verdict).astype(int)), 1)
-        (_, rejects), (accepts, _) = counts.sum(axis=0).astype(int).tolist()
-        kappa = float(kappas(counts.sum(axis=0)))
         low, high, _ = share_interval(counts, drawing)
-        behind = right[best].astype(float) - agrees
+        kappa = float(kappas(counts.sum(axis=0)))
+        behind = best - agrees
         spread = np.bincount(units, behind - behind.mean())
         error = np.sqrt(len(spread) / (len(spread) - 1) * (spread**2).sum()) / size
         scores.append(
@@ -296,24 +294,24 @@ def _chosen(
                 "agreement": float(agrees.mean()),
                 "low": low,
                 "high": high,
-                "false_accepts": accepts,
-                "false_rejects": rejects,
+                "false_accepts": int((~label & verdict).sum()),
+                "false_rejects": int((label & ~verdict).sum()),
                 "kappa": None if np.isnan(kappa) else kappa,
-                "tied": int(agrees.sum()) == int(right[best].sum()),
                 "within_error": bool(behind.mean() <= error + EQUAL),
             }
         )
     chosen = next(row for row in scores if row["within_error"])
-    texts = [canonical([*pair]) for pair in zip(rows["gold"], rows["predicted"], strict=True)]
-    most = sum(max(n, len(v) - n) for _, v in rows["label"].groupby(texts) for n in [int(v.sum())])
-    notes = [f"labels contradict each other: at most {most} can be right"] if most < size else []
+    notes = []
     constant = max(passing, size - passing)
     if chosen["low"] * size <= constant:
         always = "pass" if constant == passing else "fail"
-        notes.insert(
-            0, f"no metric is clearly better than {always!r} for all pairs, {constant} right"
-        )
+        notes = [f"no metric is clearly better than {always!r} for all pairs, {constant} right"]
         chosen = {}
+    texts = [canonical([*pair]) for pair in zip(rows["gold"], rows["predicted"], strict=True)]
+    alike = rows["label"].astype(int).groupby(texts).agg(["sum", "size"])
+    most = np.maximum(alike["sum"], alike["size"] - alike["sum"]).sum()
+    if most < size:
+        notes.append(f"labels contradict each other: at most {most} can be right")
     return choice | chosen | {"note": "; ".join(notes)}, scores
 
 

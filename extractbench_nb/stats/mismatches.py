@@ -225,13 +225,17 @@ def _last_digit(value: Decimal) -> int:
 
 
 def _is_rounded(exact: Decimal, rounded: Decimal) -> bool:
-    """Whether `rounded` is `exact` with fewer significant digits; years are not rounded."""
-    off, last = exact - rounded, _last_digit(rounded)
-    is_shorter = rounded and abs(off) <= _NEAR * exact and last > _last_digit(exact)
+    """Whether `rounded` is `exact` with fewer significant digits; years are not rounded.
+
+    Three digits of a whole number have to be left: 104 may as well be a misread 100.
+    """
+    off, last, is_whole = exact - rounded, _last_digit(rounded), _last_digit(exact) >= 0
+    near = Decimal(5).scaleb(exact.adjusted() - _MANY_DIGITS) if is_whole else _NEAR * exact
+    is_shorter = rounded and abs(off) <= near and last > _last_digit(exact)
     if not is_shorter or (exact in _YEARS and rounded in _YEARS):
         return False
     unit = Decimal(1).scaleb(last)
-    is_cut = 0 < off < unit and _last_digit(exact) < 0  # only decimals are cut off
+    is_cut = 0 < off < unit and not is_whole  # only decimals are cut off
     modes = (ROUND_HALF_UP, ROUND_HALF_EVEN)
     return is_cut or any(exact.quantize(unit, mode) == rounded for mode in modes)
 

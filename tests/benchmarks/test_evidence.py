@@ -7,9 +7,8 @@ import pytest
 
 import extractbench_nb as xb
 from extractbench_nb.pdf.evidence import find_evidence, ground_values
-from extractbench_nb.pdf.page_images import render_page
 from extractbench_nb.pdf.page_text import PdfText
-from extractbench_nb.pdf.pages import read_layers
+from extractbench_nb.pdf.pages import read_layers, render_page
 from tests.benchmarks.evaluators import label
 
 OURS = label("extractbench-nb")

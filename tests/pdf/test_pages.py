@@ -16,8 +16,7 @@ from extractbench_nb import InputError, load_dataset, show_evidence
 from extractbench_nb.pdf import pages as pdf
 from extractbench_nb.pdf import pdf_worker
 from extractbench_nb.pdf.evidence import find_evidence
-from extractbench_nb.pdf.page_images import render_page
-from extractbench_nb.pdf.pages import read_layers, read_pages
+from extractbench_nb.pdf.pages import read_layers, read_pages, render_page
 from extractbench_nb.runs.extracting import document_text
 from tests.waiting import PATIENCE
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from extractbench_nb import load_dataset
 from extractbench_nb.errors import InputError
 from extractbench_nb.pdf.evidence import find_evidence
-from extractbench_nb.pdf.page_images import PageImage, render_page
+from extractbench_nb.pdf.pages import PageImage, render_page
 
 Write = Callable[..., Path]
 SAMPLE = load_dataset()

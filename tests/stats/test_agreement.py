@@ -71,12 +71,12 @@ def test_intervals_over_documents_are_those_of_scipy(documents: int) -> None:
 @pytest.mark.parametrize(
     "a, b, kappa, text",
     [
-        ([True] * 3, [True] * 3, math.nan, "undefined: both sides say 'pass' in every row"),
-        ([False] * 3, [False] * 3, math.nan, "undefined: both sides say 'fail' in every row"),
-        ([True] * 3, [False] * 3, 0.0, "Cohen's kappa 0.000 [n/a] (undefined"),
-        ([True, False], [False, True], -1.0, "Cohen's kappa -1.000 [n/a] (one document"),
-        ([None, True], [True, None], math.nan, "undefined: no row has a verdict on both sides"),
-        ([True], [True], math.nan, "1.000 of 1 row"),
+        ([True] * 3, [True] * 3, math.nan, "kappa: n/a [n/a] (undefined)"),
+        ([False] * 3, [False] * 3, math.nan, "kappa: n/a [n/a] (undefined)"),
+        ([True] * 3, [False] * 3, 0.0, "kappa: 0.000 [n/a] (undefined)"),
+        ([True, False], [False, True], -1.0, "kappa: -1.000 [n/a] (one document)"),
+        ([None, True], [True, None], math.nan, "2 rows left out"),
+        ([True], [True], math.nan, "of 1 row of 1 document"),
     ],
 )
 def test_degenerate_tables(a: Any, b: Any, kappa: float, text: str) -> None:

@@ -220,7 +220,7 @@ def summary_of(**changes: Any) -> pd.DataFrame:
         (summary_of(run=[1, 1, "1", "1"]), {}, "are both written '1'"),
         (summary_of(), {"confidence": 95}, "confidence=95"),
         (7, {}, "int has no frame 'summary'"),
-        ({}, {}, "an empty mapping holds no results"),
+        ({}, {}, "an empty dict holds no results"),
         ([], {}, "an empty list holds no results"),
     ],
 )

@@ -188,6 +188,9 @@ def test_documents_of_one_side_are_named_and_a_missing_output_fails() -> None:
         "b": "same",
         "c": "only_candidate",
     }
+    counts = {"regressed": 0, "only_baseline": 1, "unknown": 0, "improved": 0}
+    counts |= {"only_candidate": 1, "same": 1, "fields_regressed": 0, "fields_improved": 0}
+    assert found.summary[[*counts]].to_dict() == counts
     assert (found.verdict, found.runs) == ("fail", ("run", "new"))
     assert found.reason.endswith("1 document of the baseline has no output in the candidate.")
     assert sum("without output in the candidate: a" in note for note in found.notes) == 1
@@ -234,6 +237,20 @@ def test_another_metric_is_refused_where_results_hold_no_digests() -> None:
     other = replace(other, _meta={**other.meta, "schemas": {}})
     with pytest.raises(xb.InputError, match=r"\$\.year is scored by \w+ in the \w+ and not in"):
         xb.regressions(batch({"d": GOLD}), other)
+
+
+def test_other_code_of_a_metric_is_refused() -> None:
+    codes = [
+        lambda gold, predicted: float(gold == predicted),
+        lambda gold, predicted: float(gold == predicted or predicted is None),
+    ]
+    sides = []
+    for code in codes:
+        xb.metric("regressions_stated")(code)
+        sides.append(batch({"d": {"score": 1}}, schema=STATED, gold={"score": 1}))
+    xb.core.unregister("regressions_stated")
+    with pytest.raises(xb.InputError, match="with other code of the metric 'regressions_stated'"):
+        xb.regressions(*sides)
 
 
 ARGUMENTS = [
@@ -378,6 +395,8 @@ NEAR = [
     (0.8, 0.8 + 5e-10, None, "same"),
     (0.8, 0.8 - 2e-9, "lower", "regressed"),
     (0.8, 0.8 + 2e-9, "higher", "improved"),
+    (1e-9, 0.0, None, "same"),
+    (0.0, 1e-9, None, "same"),
     (1.0, 0.0, "lower", "regressed"),
     (0.0, 1.0, "higher", "improved"),
 ]
