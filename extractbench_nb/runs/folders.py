@@ -247,7 +247,13 @@ class Run(TextCard):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock the folder for writing, and remove partial files of a killed process."""
+        """Lock the folder for writing, and remove partial files of a killed process.
+
+        Yields
+        ------
+        None
+            While the folder is locked.
+        """
         in_use = f"{str(self.folder)!r} is being written by another extract(); wait for it"
         with locked(self.folder / ".lock", "llm", in_use):
             for part in self.folder.glob(".*.part"):
