@@ -573,21 +573,21 @@ def ask_all(
     description, documents = plan
     if begun is not None:
         refuse_other_run(begun, description, documents)
-        documents = {name: about for name, about in documents.items() if begun.is_open(name)}
+        documents = {name: about for name, about in documents.items() if begun._is_open(name)}
     requests = prepare(documents)
     if begun is not None and not requests and begun.description.get("ended"):
         return begun
     make_folder(path)
     run = Run(path)
-    with run.alone():
+    with run._alone():
         if not is_run(path):
-            run.begin(description)
+            run._begin(description)
         refuse_other_run(run, *plan)  # another call may have begun the same run since
         recorded = run.description.get("documents", {})
-        run.update({"documents": {**recorded, **documents}})
-        still_open = [request for request in requests if run.is_open(request.document)]
+        run._update({"documents": {**recorded, **documents}})
+        still_open = [request for request in requests if run._is_open(request.document)]
         stopped = run_anywhere(_ask_each(llm, still_open, run, progress=progress))
-        run.update({"ended": now()})
+        run._update({"ended": now()})
     return Run(path, stopped)
 
 
@@ -608,7 +608,7 @@ async def _ask_each(
             except NotAskedError as error:
                 stop_reasons.append(str(error))
                 return
-            run.write(request.document, *output)
+            run._write(request.document, *output)
             bar.update()
 
     name, total = f"{KINDS[run.description['kind']]} {llm.model}", len(requests)

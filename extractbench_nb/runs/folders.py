@@ -228,7 +228,7 @@ class Run(TextCard):
 
     # --- writing, by `extract` and `construct` ---
 
-    def begin(self, description: Mapping[str, Any]) -> None:
+    def _begin(self, description: Mapping[str, Any]) -> None:
         """Write ``run.json`` into a folder that holds no run."""
         if is_run(self.folder):
             raise InputError(f"{str(self.folder)!r} holds a run; name another folder")
@@ -238,7 +238,7 @@ class Run(TextCard):
         make_folder(self.folder)
         self._write_description(description)
 
-    def update(self, more: Mapping[str, Any]) -> None:
+    def _update(self, more: Mapping[str, Any]) -> None:
         """Add or change entries of ``run.json``."""
         self._write_description({**self.description, **more})
 
@@ -246,14 +246,8 @@ class Run(TextCard):
         write_texts({self.folder / RUN_FILE: _json_file(description)})
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock the folder for writing, and remove partial files of a killed process.
-
-        Yields
-        ------
-        None
-            While the folder is locked.
-        """
+    def _alone(self) -> Iterator[None]:
+        """Lock the folder for writing, and remove partial files of a killed process."""
         in_use = f"{str(self.folder)!r} is being written by another extract(); wait for it"
         with locked(self.folder / ".lock", "llm", in_use):
             for part in self.folder.glob(".*.part"):
@@ -261,7 +255,7 @@ class Run(TextCard):
                     part.unlink()
             yield
 
-    def is_open(self, document: str) -> bool:
+    def _is_open(self, document: str) -> bool:
         """Whether an output is absent, its text was removed, or its call failed transiently."""
         if not self._file(document, _META).is_file():
             return True
@@ -271,7 +265,7 @@ class Run(TextCard):
             return raw is None and meta.get("raw_characters") is not None
         return error.get("reason") in PASSING
 
-    def write(self, document: str, raw: str | None, meta: Mapping[str, Any]) -> None:
+    def _write(self, document: str, raw: str | None, meta: Mapping[str, Any]) -> None:
         """Write an output; an earlier one of the document is replaced."""
         text, details = self._file(document, _RAW), self._file(document, _META)
         files = {details: _json_file(meta)}
@@ -288,7 +282,7 @@ class Run(TextCard):
 
 
 def describe_run(kind: str, model: str, **more: Any) -> dict[str, Any]:
-    """Return the description of a run that begins now, for `Run.begin`."""
+    """Return the description of a run that begins now, for `Run._begin`."""
     versions = {"extractbench_nb": __version__, "python": sys.version.split()[0]}
     for package in _PACKAGES:
         with suppress(PackageNotFoundError):

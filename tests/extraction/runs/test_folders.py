@@ -17,21 +17,21 @@ META: dict[str, Any] = {"finish_reason": "stop", "error": None}
 @pytest.fixture
 def folder(tmp_path: Path) -> Run:
     run = Run(tmp_path / "a" / "run")
-    run.begin(describe_run("extraction", "quill"))
+    run._begin(describe_run("extraction", "quill"))
     return run
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(st.characters(codec="utf-8")))
 def test_every_character_is_kept(folder: Run, text: str) -> None:
-    folder.write("one", text, META)
+    folder._write("one", text, META)
     assert folder.read("one") == (text, META)
     assert (folder.folder / "one.raw.txt").read_bytes() == text.encode()
 
 
 def test_no_text_and_empty_text_are_two_things(folder: Run) -> None:
-    folder.write("none", None, META)
-    folder.write("empty", "", META)
+    folder._write("none", None, META)
+    folder._write("empty", "", META)
     assert folder.read("none").raw is None
     assert folder.read("empty").raw == ""
     assert folder.documents == ["empty", "none"]
@@ -41,10 +41,10 @@ def test_no_text_and_empty_text_are_two_things(folder: Run) -> None:
 
 
 def test_a_new_output_takes_the_place_of_the_old_one(folder: Run) -> None:
-    folder.write("one", "old", META)
-    folder.write("one", None, META | {"finish_reason": None})
+    folder._write("one", "old", META)
+    folder._write("one", None, META | {"finish_reason": None})
     assert folder.read("one") == (None, META | {"finish_reason": None})
-    folder.write("one", "new", META)
+    folder._write("one", "new", META)
     assert folder.read("one") == ("new", META)
 
 
@@ -59,8 +59,8 @@ def test_names_that_are_no_file_are_refused_before_anything_is_asked(
     folder: Run, document: str
 ) -> None:
     for act in (
-        lambda: folder.write(document, "", META),
-        lambda: folder.is_open(document),
+        lambda: folder._write(document, "", META),
+        lambda: folder._is_open(document),
         lambda: check_names(["fine", document]),
     ):
         with pytest.raises(InputError, match="part of a file name"):
@@ -72,7 +72,7 @@ def test_where_writing_stops_nothing_is_half_written(
     folder: Run, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     """Fail at each of the four points at which two files are finished and take their names."""
-    folder.write("old", "old", META)
+    folder._write("old", "old", META)
     before = {path.name: path.read_bytes() for path in folder.folder.iterdir()}
     calls = {"count": 0}
     fsync, replace = os.fsync, Path.replace
@@ -93,11 +93,11 @@ def test_where_writing_stops_nothing_is_half_written(
     monkeypatch.setattr(os, "fsync", failing_fsync)
     monkeypatch.setattr(Path, "replace", failing_replace)
     with pytest.raises(OutputError, match="No space left"):
-        folder.write("new", "text", META)
+        folder._write("new", "text", META)
     monkeypatch.undo()
-    assert folder.is_open("new")
+    assert folder._is_open("new")
     assert before.items() <= {p.name: p.read_bytes() for p in folder.folder.iterdir()}.items()
-    folder.write("new", "text", META)
+    folder._write("new", "text", META)
     assert folder.read("new").raw == "text"
 
 
@@ -105,15 +105,15 @@ def test_one_at_a_time(folder: Run) -> None:
     left = folder.folder / ".xb-abc.part"
     left.write_text("left by a killed process")
     assert folder.documents == []
-    with folder.alone():
+    with folder._alone():
         other = Run.open(folder.folder)
-        with pytest.raises(InputError, match="being written by another"), other.alone():
+        with pytest.raises(InputError, match="being written by another"), other._alone():
             pytest.fail("two at once")
-        folder.write("one", "text", META)
+        folder._write("one", "text", META)
     assert sorted(path.name for path in folder.folder.iterdir()) == [
         *(".lock", "one.meta.json", "one.raw.txt", "run.json")
     ]
-    with other.alone():
+    with other._alone():
         assert other.documents == ["one"]
 
 
@@ -166,7 +166,7 @@ def test_folders_that_are_no_run(tmp_path: Path, content: str | None, message: s
     ],
 )
 def test_broken_files(folder: Run, name: str, data: bytes, message: str) -> None:
-    folder.write("one", "text", META)
+    folder._write("one", "text", META)
     (folder.folder / name).write_bytes(data)
     with pytest.raises(InputError, match=message):
         folder.read("one")
@@ -178,7 +178,7 @@ def test_broken_files(folder: Run, name: str, data: bytes, message: str) -> None
 @pytest.mark.parametrize("name", ["one.raw.txt", "one.meta.json", "run.json"])
 @pytest.mark.parametrize("put", [os.mkfifo, lambda path: Path(path).symlink_to("/dev/zero")])
 def test_only_ordinary_files_are_read(folder: Run, name: str, put: Any) -> None:
-    folder.write("one", "text", META)
+    folder._write("one", "text", META)
     (folder.folder / name).unlink()
     put(folder.folder / name)
     with pytest.raises(InputError, match=r"is not read|no output for|no run in"):
@@ -187,10 +187,10 @@ def test_only_ordinary_files_are_read(folder: Run, name: str, put: Any) -> None:
 
 def test_a_folder_that_is_taken(folder: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds a run"):
-        folder.begin(describe_run("extraction", "x"))
+        folder._begin(describe_run("extraction", "x"))
     (tmp_path / "x.meta.json").write_text("{}")
     with pytest.raises(InputError, match="without a run"):
-        Run(tmp_path).begin(describe_run("extraction", "x"))
+        Run(tmp_path)._begin(describe_run("extraction", "x"))
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="is a file"):
-        Run(tmp_path / "file").begin(describe_run("extraction", "x"))
+        Run(tmp_path / "file")._begin(describe_run("extraction", "x"))
