@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable
 from numbers import Integral
@@ -30,10 +31,13 @@ from extractbench_nb.cli.output import (
 from extractbench_nb.core import Evaluation
 from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError
+from extractbench_nb.support.files import write_texts
 from extractbench_nb.support.wording import cut, plural
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from extractbench_nb.runs import Evaluations
 
 __all__ = ["COMMAND", "commands", "one_line_errors"]
 
@@ -229,6 +233,8 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 @click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
 )
+@click.option("--feedback", is_flag=True, help="List what fails in each run, the costliest first.")
+@click.option("--failures", type=_FILE, metavar="FILE", help="Write wrong values there, as JSONL.")
 @accepted_option
 @scoring_options
 def batch(
@@ -248,6 +254,7 @@ def batch(
     Without a dataset, pass --gold and --schema.
     """
     from extractbench_nb.runs import evaluate_runs, load_dataset
+    from extractbench_nb.stats import feedback
 
     if resume and save_to is None:
         raise click.UsageError("--resume needs --save-to, the folder of the batch to continue.")
@@ -260,6 +267,7 @@ def batch(
     known: Any = load_dataset(dataset) if dataset is not None else None
     if dataset is None and options["gold"] is None:
         source = known = _dataset_with_runs(runs)
+    failures, wants_feedback = options.pop("failures"), options.pop("feedback")
     evs = evaluate_runs(
         source,
         dataset=known,
@@ -269,16 +277,36 @@ def batch(
         **options,
     )
     by_run, missing = evs.by_run, evs.missing
+    if failures is not None:
+        _write_failures(evs, failures)
+    by_name = evs.fields.groupby("run") if wants_feedback else ()
+    feedbacks = {str(run): feedback(fields) for run, fields in by_name}
     if as_json:
-        print_json({"runs": records(by_run), "missing": records(missing)})
+        found: dict[str, Any] = {"runs": records(by_run), "missing": records(missing)}
+        if wants_feedback:
+            found["feedback"] = {run: records(one.frame) for run, one in feedbacks.items()}
+        print_json(found)
         return
-    shown = by_run[["run", "documents", "invalid", *_MEANS, *_COUNTS]]
-    print_table(shown)
+    print_table(by_run[["run", "documents", "invalid", *_MEANS, *_COUNTS]])
+    for name, lines in feedbacks.items():
+        print_text(f"{name}: {lines}")
     for run, group in missing.groupby("run"):
         names = ", ".join(group["document"].head(_NAMED))
         names += ", ..." if len(group) > _NAMED else ""
         count = plural(len(group), "document")
         print_text(f"note: run {run} has no output for {count}: {names}")
+
+
+def _write_failures(evs: Evaluations, path: Path) -> None:
+    """Write one line of JSON per wrong value; of arrays, the items and their fields."""
+    import pandas as pd
+
+    place = ["run", "document", "path"]
+    fields, arrays = evs.fields, pd.MultiIndex.from_frame(evs.arrays[place])
+    wrong = ~fields["passed"].fillna(value=False).astype(bool)
+    wrong &= ~pd.MultiIndex.from_frame(fields[place]).isin(arrays)
+    rows = records(fields.loc[wrong, [*place, *_FAILURE[1:], "reason", "reasoning"]])
+    write_texts({path: "".join(json.dumps(row) + "\n" for row in rows)})
 
 
 def _dataset_with_runs(runs: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -199,26 +199,28 @@ class _CallOfClass:
 class MetricRegistry:
     """The metrics of all evaluations by name; `global_metric_registry` is the one instance."""
 
-    def register_metric(
-        self, factory: Any, *, override: bool = False, aliases: Iterable[str] = ()
-    ) -> str:
-        """Add a metric under its ``metric_id`` and other names, and return the ``metric_id``.
+    def register_metric(self, factory: Any, *, override: bool = False) -> str:
+        """Add a metric under its ``metric_id``, and return that.
 
         `factory` is the class of the metric, or a function that returns the metric. A class or
         function that is defined again, as when a notebook cell is rerun, replaces itself; any
         other metric of that name is replaced only if `override`, else a `ConfigError` is raised.
         """
         sample: Any = factory() if callable(factory) else None
-        metric_id = getattr(sample, "metric_id", None)
-        is_named = isinstance(metric_id, str) and bool(metric_id)
-        if not is_named or not callable(getattr(sample, "evaluate", None)):
+        name = getattr(sample, "metric_id", None)
+        if not (isinstance(name, str) and name) or not callable(getattr(sample, "evaluate", None)):
             raise ConfigError(
                 None,
                 f"{factory!r} is not a metric; expected a class with a metric_id (a str) and a "
                 "method evaluate(node, config)",
             )
-        entry = Metric(
-            str(metric_id),
+        earlier = REGISTRY.entries.get(name)
+        if earlier is not None and not (override or _place(earlier.function) == _place(factory)):
+            raise ConfigError(
+                None, f"metric {name!r} is already registered; override=True replaces it"
+            )
+        REGISTRY.entries[name] = Metric(
+            name,
             _CallOfClass(factory),
             ("any",),
             pass_rule="the metric decides",
@@ -226,15 +228,7 @@ class MetricRegistry:
             summary="",
             takes_node=True,
         )
-        for name in (entry.name, *aliases):
-            earlier = REGISTRY.entries.get(name)
-            if earlier is not None and not (override or _is_defined_anew(earlier, entry)):
-                raise ConfigError(
-                    None, f"metric {name!r} is already registered; override=True replaces it"
-                )
-        known = [n for n, other in REGISTRY.entries.items() if other.name == entry.name]
-        REGISTRY.entries.update(dict.fromkeys((entry.name, *known, *aliases), entry))
-        return entry.name
+        return name
 
     def has_metric(self, metric_id: str) -> bool:
         """Whether a name or alias is registered."""
@@ -245,22 +239,16 @@ class MetricRegistry:
         return tuple(dict.fromkeys(entry.name for entry in REGISTRY.entries.values()))
 
     def unregister_metric(self, metric_id: str) -> None:
-        """Remove a metric and its aliases, if it is registered."""
-        entry = REGISTRY.entries.get(metric_id)
-        for name in [name for name, other in REGISTRY.entries.items() if other is entry]:
-            del REGISTRY.entries[name]
+        """Remove a metric, if it is registered."""
+        REGISTRY.entries.pop(metric_id, None)
 
 
-def _is_defined_anew(earlier: Metric, entry: Metric) -> bool:
-    """Whether two entries are of the same class or function, by where it is defined."""
-    places = [_place(getattr(e.function, "factory", None)) for e in (earlier, entry)]
-    return earlier.name == entry.name and places[0] is not None and places[0] == places[1]
-
-
-def _place(factory: object) -> tuple[str, str] | None:
-    module, name = (getattr(factory, word, None) for word in ("__module__", "__qualname__"))
-    if not isinstance(module, str) or not isinstance(name, str) or name.endswith("<lambda>"):
-        return None
+def _place(function: Any) -> tuple[str, str]:
+    """Return where a class or function is defined, the same for a cell that runs again."""
+    factory = getattr(function, "factory", function)
+    module, name = (
+        getattr(factory, word, repr(factory)) for word in ("__module__", "__qualname__")
+    )
     return module, name
 
 

@@ -38,7 +38,7 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.errors import DatasetError, InputError, nearest, needs
 from extractbench_nb.runs import (
     RUN_FOLDER,
-    RunFolder,
+    Run,
     is_run,
     list_files,
     list_folders,
@@ -233,7 +233,7 @@ def answers_in(folder: Path, tables: Collection[str]) -> pd.DataFrame:
     rows: list[tuple[str, str, Path | None]] = []
     for run in list_folders(folder):
         if is_run(run):
-            files = {name: run / f"{name}.raw.txt" for name in RunFolder.open(run).documents}
+            files = {name: run / f"{name}.raw.txt" for name in Run.open(run).documents}
             answers = [(name, file if file.is_file() else None) for name, file in files.items()]
         else:
             paths = (file for suffix in _ANSWERS for file in list_files(run, suffix))

@@ -35,6 +35,7 @@ from extractbench_nb.judges.environment import DEFAULT_MODEL
 from extractbench_nb.judges.llm import LLM, Asked
 from extractbench_nb.judges.llm_judge import (
     ABSENT,
+    NO_PARAMS,
     Ensemble,
     LLMJudge,
     ModelJudge,
@@ -344,6 +345,9 @@ class RehearsedAligner(LLMAligner):
         self.__dict__.update(aligner.__dict__)
         self._aligner, self._notes = aligner, notes
         self._optimal = OptimalAligner.offline(profile)
+
+    def check(self, params: Mapping[str, Any] = NO_PARAMS) -> None:
+        """Need no key."""
 
     async def align(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Alignment:
         """Note the questions that have no answer in the cache, and align without a model."""

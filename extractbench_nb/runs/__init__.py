@@ -41,7 +41,6 @@ from extractbench_nb.runs.extracting import extract as extract
 from extractbench_nb.runs.extracting import prompt_version as prompt_version
 from extractbench_nb.runs.folders import PASSING as PASSING
 from extractbench_nb.runs.folders import Run
-from extractbench_nb.runs.folders import RunFolder as RunFolder
 from extractbench_nb.runs.folders import describe_run as describe_run
 from extractbench_nb.runs.folders import folder_path as folder_path
 from extractbench_nb.runs.folders import is_run as is_run

@@ -47,19 +47,17 @@ from extractbench_nb.judges import (
 from extractbench_nb.pdf import read_pages
 from extractbench_nb.runs.dataset import Dataset
 from extractbench_nb.runs.folders import (
-    PASSING,
+    KINDS,
     Output,
     Run,
-    RunFolder,
     check_names,
     describe_run,
     folder_path,
-    function_of,
     is_run,
     now,
 )
 from extractbench_nb.support.concurrency import progress_bar, run_anywhere
-from extractbench_nb.support.files import file_hash, make_folder, read_text
+from extractbench_nb.support.files import file_hash, make_folder, read_text, reading
 
 MODES, INPUTS = ("prompt", "structured"), ("auto", "file", "text")
 #: Seconds for one request, if an `LLM` leaves that open, and requests at the same time.
@@ -136,12 +134,8 @@ class Prompt:
         prompt = sendable(prompt)
         if pdf is None:
             return ({"role": "user", "content": prompt},)
-        try:
+        with reading(f"PDF {str(pdf)!r}"):
             data = base64.b64encode(pdf.read_bytes()).decode()
-        except OSError as error:
-            raise InputError(
-                f"PDF {str(pdf)!r} cannot be read: {error.strerror or error}"
-            ) from None
         file = {"filename": sendable(f"{document}.pdf")}
         file["file_data"] = f"data:application/pdf;base64,{data}"
         parts = [{"type": "file", "file": file}, {"type": "text", "text": prompt}]
@@ -204,38 +198,29 @@ def _plain(keyword: str, value: Any) -> Any:
 
 # --- one call -------------------------------------------------------------------------------------
 
-_WORDS = {
+#: Reasons of failures under the names that outputs have; others are told by the provider's words.
+_REASONS = {name: name for name in ("timeout", "server_error", "connection", "bad_key")} | {
     "context_window": "context_length",
     "rate_limit": "rate_limited",
     "quota": "rate_limited",
-    "timeout": "timeout",
-    "server_error": "server_error",
     "conflict": "server_error",
     "too_early": "server_error",
-    "connection": "connection",
-    "bad_key": "bad_key",
     "forbidden": "bad_key",
     "not_found": "not_found",
     "redirect": "redirect",
 }
 _LIMIT = r"(?:maximum|limit|exceed\w*|too many|more than|at most)"
-_PAGES = re.compile(
-    rf"page limit|more pages than|{_LIMIT}\b.{{0,60}}\bpages\b|\bpages\b.{{0,60}}\b{_LIMIT}",
-    re.IGNORECASE,
-)
-_CONTEXT = re.compile(
-    r"context.(?:length|window)|(?:prompt|input|request) is too long|token count|too many tokens"
-    r"|maximum.{0,40}tokens|tokens.{0,40}(?:maximum|limit)",
-    re.IGNORECASE,
-)
-_SCHEMA = re.compile(r"schema|too many states|compiled grammar", re.IGNORECASE)
-_NO_MODE = re.compile(
-    r"response_format.{0,60}not supported (?:with|by|for) this model", re.IGNORECASE
-)
-_POLICY = re.compile(
-    r"content.?(?:policy|filter|management)|safety (?:system|polic)|usage polic|blocked",
-    re.IGNORECASE,
-)
+_NO_MODE = r"response_format.{0,60}not supported (?:with|by|for) this model"
+#: The provider's words for a reason, in the order in which they are looked for; the first one is
+#: for requests with a schema.
+_WORDS = {
+    "schema_rejected": rf"^(?!.*{_NO_MODE}).*(?:schema|too many states|compiled grammar)",
+    "page_limit": "page limit|more pages than"
+    rf"|{_LIMIT}\b.{{0,60}}\bpages\b|\bpages\b.{{0,60}}\b{_LIMIT}",
+    "context_length": r"context.(?:length|window)|(?:prompt|input|request) is too long|token count"
+    r"|too many tokens|maximum.{0,40}tokens|tokens.{0,40}(?:maximum|limit)",
+    "refused": r"content.?(?:policy|filter|management)|safety (?:system|polic)|usage polic|blocked",
+}
 _FILTERED = "content_filter"
 _LONGEST_REFUSAL = 500
 #: Maximum length of an answer; only a faulty server exceeds it.
@@ -284,13 +269,11 @@ async def call_model(queue: CallQueue, request: ModelRequest, document_input: st
 
 def reason_of(failure: Failure, *, structured: bool) -> str:
     """Return the reason why a call gave no output."""
-    if failure.reason in _WORDS:
-        return _WORDS[failure.reason]
-    text = failure.problem
-    if structured and _SCHEMA.search(text) and not _NO_MODE.search(text):
-        return "schema_rejected"
-    known = (("page_limit", _PAGES), ("context_length", _CONTEXT), ("refused", _POLICY))
-    return next((reason for reason, words in known if words.search(text)), "other")
+    if failure.reason in _REASONS:
+        return _REASONS[failure.reason]
+    names = list(_WORDS) if structured else list(_WORDS)[1:]
+    said = (name for name in names if re.search(_WORDS[name], failure.problem, re.IGNORECASE))
+    return next(said, "other")
 
 
 # --- the documents --------------------------------------------------------------------------------
@@ -314,15 +297,6 @@ _DECIDING = (
 )
 
 
-class Task(NamedTuple):
-    """One document to extract; `text` is None if the PDF itself is sent."""
-
-    document: str
-    plain: Mapping[str, Any]
-    pdf: Path
-    text: str | None
-
-
 def _file_tokens(path: Path, model: str) -> int:
     """Return an upper bound of the tokens billed for a PDF: its text, and an image per page."""
     per_page = _PER_PAGE_OF_MINI if "gpt-4o-mini" in model else _PER_PAGE
@@ -335,22 +309,16 @@ def _file_tokens(path: Path, model: str) -> int:
 
 def choose_documents(documents: object, dataset: Dataset | None) -> tuple[Dataset, list[str]]:
     """Return the dataset and the ids of the documents to extract."""
-    if isinstance(documents, Dataset):
-        if dataset is not None and dataset != documents:
-            raise InputError(
-                "documents is a Dataset, but dataset is a different one; pass only one"
-            )
+    if isinstance(documents, Dataset) and dataset in (None, documents):
         return documents, documents.listing["document"].tolist()
-    if not isinstance(dataset, Dataset):
-        kind = type(dataset).__name__
+    is_list = isinstance(documents, Iterable) and not isinstance(documents, str | pd.DataFrame)
+    if isinstance(documents, Dataset) or not is_list or not isinstance(dataset, Dataset):
+        kinds = " and ".join(type(given).__name__ for given in (documents, dataset))
         raise InputError(
-            f"dataset is {kind}; expected the Dataset that the documents are from, or as documents "
-            "a Dataset, which load_dataset reads from a folder"
+            f"documents and dataset are {kinds}; expected a Dataset, which load_dataset reads from "
+            "a folder, or a list of ids with dataset=, the Dataset that they are from"
         )
-    if isinstance(documents, str | pd.DataFrame) or not isinstance(documents, Iterable):
-        kind = type(documents).__name__
-        raise InputError(f"documents is a {kind}; expected a Dataset, or a list of its ids")
-    ids: list[str] = list(dict.fromkeys(documents))
+    ids: list[str] = list(dict.fromkeys(documents))  # type: ignore[call-overload]
     if not ids:
         raise InputError("documents is empty; expected at least one id")
     for document in ids:
@@ -381,41 +349,33 @@ def describe_documents(dataset: Dataset, documents: Iterable[str]) -> dict[str, 
     return descriptions
 
 
-def make_tasks(dataset: Dataset, documents: Described, document_input: str) -> list[Task]:
-    """Read schemas and PDFs of all documents, so that broken files raise before any request."""
-    plain = cache(lambda schema: plain_schema(dataset.schema(schema)))
-    tasks = []
-    for document, about in documents.items():
-        pdf, text = dataset.pdf_path(document), None
-        if document_input == "text":
-            text = document_text(pdf)
-        else:
-            _check_pdf(pdf)
-        tasks.append(Task(document, plain(about["schema"]), pdf, text))
-    if empty := [repr(task.document) for task in tasks if task.text == ""]:
+def read_texts(dataset: Dataset, documents: Iterable[str], sent_as: str) -> dict[str, str | None]:
+    """Read the texts to send, None for PDFs; broken files raise before any request."""
+    paths = {document: dataset.pdf_path(document) for document in documents}
+    if sent_as != "text":
+        for path in paths.values():
+            _check_pdf(path)
+        return dict.fromkeys(paths)
+    texts = {document: document_text(path) for document, path in paths.items()}
+    if empty := [repr(document) for document, text in texts.items() if not text]:
         raise InputError(
             f"no text in the PDF of {', '.join(empty)} (scanned pages?); use a model that takes "
             "files, with document_input='file', or leave these documents out"
         )
-    return tasks
+    return dict(texts)
 
 
 def _check_pdf(path: Path) -> None:
     """Raise `InputError` for a file that is not a PDF; it need not be one that PDFium can open."""
-    try:
-        if not path.is_file():  # reading a pipe could block
-            raise InputError(f"PDF {str(path)!r} cannot be read: it is not a regular file")
-        with path.open("rb") as file:
-            is_pdf = _PDF in file.read(_HEAD)
-    except OSError as error:
-        raise InputError(f"PDF {str(path)!r} cannot be read: {error.strerror or error}") from None
+    with reading(f"PDF {str(path)!r}", path), path.open("rb") as file:
+        is_pdf = _PDF in file.read(_HEAD)
     if not is_pdf:
         read_pages(path)  # raises with the reason
 
 
-def refuse_other_run(folder: RunFolder, ours: Mapping[str, Any], documents: Described) -> None:
+def refuse_other_run(run: Run, ours: Mapping[str, Any], documents: Described) -> None:
     """Raise `InputError` that names the first difference from the run in a folder."""
-    theirs, where = folder.description, repr(str(folder.path))
+    theirs, where = run.description, repr(str(run.folder))
     for name in _DECIDING:
         before, wanted = theirs.get(name), ours.get(name)
         if before != wanted:
@@ -540,23 +500,25 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         documents={},
     )
     documents_now = describe_documents(chosen, ids)
+    plain = cache(lambda schema: plain_schema(chosen.schema(schema)))
 
-    def request(task: Task) -> ModelRequest:
+    def request(document: str, text: str | None) -> ModelRequest:
         """Make the request for one document; this reads the PDF."""
-        pdf = task.pdf if task.text is None else None
+        schema = plain(documents_now[document]["schema"])
+        pdf = chosen.pdf_path(document) if text is None else None
         limited = pdf is not None and llm.budget_usd is not None
         return ModelRequest(
             llm.model,
-            template.messages(task.document, task.plain, text=task.text, pdf=pdf),
+            template.messages(document, schema, text=text, pdf=pdf),
             llm.temperature,
             llm.max_tokens,
             llm.timeout or TIMEOUT,
             llm.api_base,
-            deepcopy(task.plain) if structured else None,  # LiteLLM may change it
+            deepcopy(schema) if structured else None,  # LiteLLM may change it
             strict=False,
             schema_name="extraction",
             demanded=structured,
-            file_tokens=_file_tokens(task.pdf, llm.model) if limited else 0,
+            file_tokens=_file_tokens(pdf, llm.model) if pdf and limited else 0,
         )
 
     def prepare(unanswered: Described) -> list[Request]:
@@ -569,9 +531,9 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
                     "mode='structured': LiteLLM knows no response format for "
                     f"{llm.model!r} and would drop the schema; use mode='prompt'"
                 )
+        texts = read_texts(chosen, unanswered, sent_as)
         return [
-            Request(task.document, sent_as, partial(request, task))
-            for task in make_tasks(chosen, unanswered, sent_as)
+            Request(name, sent_as, partial(request, name, text)) for name, text in texts.items()
         ]
 
     return ask_all(llm, path, begun, (description, documents_now), prepare, progress=progress)
@@ -585,10 +547,10 @@ class Request(NamedTuple):
     make: Callable[[], ModelRequest]
 
 
-def begun_run(path: Path, documents: Sequence[str], *, resume: bool) -> RunFolder | None:
+def begun_run(path: Path, documents: Sequence[str], *, resume: bool) -> Run | None:
     """Check the names of documents, and open the run that a folder holds, if it may be resumed."""
     check_names(documents)
-    begun = RunFolder.open(path) if is_run(path) else None
+    begun = Run.open(path) if is_run(path) else None
     if begun is not None and not resume:
         raise InputError(f"{str(path)!r} holds a run; pass resume=True, or use another folder")
     return begun
@@ -597,7 +559,7 @@ def begun_run(path: Path, documents: Sequence[str], *, resume: bool) -> RunFolde
 def ask_all(
     llm: LLM,
     path: Path,
-    begun: RunFolder | None,
+    begun: Run | None,
     plan: tuple[Mapping[str, Any], Described],
     prepare: Callable[[Described], list[Request]],
     *,
@@ -611,37 +573,26 @@ def ask_all(
     description, documents = plan
     if begun is not None:
         refuse_other_run(begun, description, documents)
-    unanswered = {
-        name: about for name, about in documents.items() if begun is None or _is_open(begun, name)
-    }
-    requests = prepare(unanswered)
+        documents = {name: about for name, about in documents.items() if begun._is_open(name)}
+    requests = prepare(documents)
     if begun is not None and not requests and begun.description.get("ended"):
-        return Run(path)
-    with RunFolder(make_folder(path), {}).alone():
-        # another call may have begun the same run since
-        run = RunFolder.open(path) if is_run(path) else RunFolder.create(path, description)
-        refuse_other_run(run, description, documents)
+        return begun
+    make_folder(path)
+    run = Run(path)
+    with run._alone():
+        if not is_run(path):
+            run._begin(description)
+        refuse_other_run(run, *plan)  # another call may have begun the same run since
         recorded = run.description.get("documents", {})
-        run.update({"documents": {**recorded, **unanswered}})
-        still_open = [request for request in requests if _is_open(run, request.document)]
+        run._update({"documents": {**recorded, **documents}})
+        still_open = [request for request in requests if run._is_open(request.document)]
         stopped = run_anywhere(_ask_each(llm, still_open, run, progress=progress))
-        run.update({"ended": now()})
+        run._update({"ended": now()})
     return Run(path, stopped)
 
 
-def _is_open(folder: RunFolder, document: str) -> bool:
-    """Whether the output is absent, its text was removed, or its call failed transiently."""
-    if not folder.has(document):
-        return True
-    raw, meta = folder.read(document)
-    error = meta.get("error")
-    if error is None:
-        return raw is None and meta.get("raw_characters") is not None
-    return error.get("reason") in PASSING
-
-
 async def _ask_each(
-    llm: LLM, requests: Sequence[Request], folder: RunFolder, *, progress: bool
+    llm: LLM, requests: Sequence[Request], run: Run, *, progress: bool
 ) -> str | None:
     turns = asyncio.Semaphore(llm.max_concurrency)
     llm.queue.hopeless.clear()
@@ -657,10 +608,10 @@ async def _ask_each(
             except NotAskedError as error:
                 stop_reasons.append(str(error))
                 return
-            folder.write(request.document, *output)
+            run._write(request.document, *output)
             bar.update()
 
-    name, total = f"{function_of(folder.description)} {llm.model}", len(requests)
+    name, total = f"{KINDS[run.description['kind']]} {llm.model}", len(requests)
     with progress_bar(shown=progress, total=total, desc=name, unit="document") as bar:
         await asyncio.gather(*(ask(request) for request in requests))
     return stop_reasons[0] if stop_reasons else None

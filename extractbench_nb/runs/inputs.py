@@ -102,6 +102,11 @@ class Plan:
     dataset: Documents | None
     accepted: Mapping[str, Accepted]
 
+    @property
+    def rows(self) -> Iterator[tuple[Cell, tuple[Any, ...]]]:
+        """The cells in order, each with the user's own columns."""
+        return zip(self.cells, self.extra_rows, strict=True)
+
     def gold(self, cell: Cell) -> Any:
         """Return a cell's gold in a form that `evaluate` takes."""
         if cell.gold is not None:

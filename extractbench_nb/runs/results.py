@@ -98,14 +98,12 @@ class FolderSource:
         path = self.folder / f"{name}.parquet"
         spec = summary_spec(self.extras) if name == "summary" else FRAMES[name]
         self._refuse_other()
+        refuse_irregular(path, "frame")
         try:
-            refuse_irregular(path, "frame")
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 table = file.read()
             table.validate(full=True)
             frame = to_frame(table, spec)
-        except InputError:
-            raise
         except (OSError, pa.ArrowException, ValueError, LookupError, TypeError) as error:
             raise InputError(f"{str(path)!r} cannot be read: {error}") from error
         self._refuse_other()

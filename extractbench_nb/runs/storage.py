@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import pandas_dtype
 
 from extractbench_nb._version import __version__
 from extractbench_nb.core import Aligner, Evaluation, Metric, Profile
@@ -39,7 +38,6 @@ from extractbench_nb.runs.inputs import (
     IDS,
     SUMMARIES,
     Cell,
-    Ids,
     Plan,
     own_columns,
     value_to_text,
@@ -99,11 +97,9 @@ class Finished(NamedTuple):
 
 
 class Result(NamedTuple):
-    """One output as it is written: ids, the user's own cells, its summary, its parts as JSON."""
+    """One output as it is written: its row of ``summary``, and its parts as JSON."""
 
-    ids: Ids
-    extras: tuple[Any, ...]
-    summary: Sequence[Any]
+    row: tuple[Any, ...]
     parts: Sequence[bytes]
 
 
@@ -120,9 +116,9 @@ class MemoryStorage:
     """Keeps finished outputs in memory, and builds each frame once from all of them."""
 
     def __init__(self, plan: Plan, description: Mapping[str, Any]) -> None:
-        self._ids = [cell.ids for cell in plan.cells]
-        self._extra_rows, self.description = plan.extra_rows, description
+        self._leading = [(cell.ids, extras) for cell, extras in plan.rows]
         self._finished: dict[int, Finished] = {}
+        self.description = description
 
     def has(self, position: int) -> bool:
         """Say whether the output at a position of the batch is finished."""
@@ -134,25 +130,26 @@ class MemoryStorage:
 
     def frame(self, name: str) -> pd.DataFrame:
         """Build a frame."""
-        outputs = [self._finished[position] for position in range(len(self._ids))]
+        outputs = [self._finished[position] for position in range(len(self._leading))]
         if name == "summary":
-            rows = zip(self._ids, outputs, self._extra_rows, strict=True)
             spec = summary_spec(self.description["extras"])
-            return spec.from_rows((*ids, *item.summary, *extras) for ids, item, extras in rows)
+            pairs = zip(self._leading, outputs, strict=True)
+            return spec.from_rows((*ids, *item.summary, *own) for (ids, own), item in pairs)
         counts = [len(item.parts[name][0]) for item in outputs]
-        leading = np.array([*self._ids, (None,) * len(IDS)], dtype=object)[:-1]  # 1 is no scalar
-        cells_of: list[Any] = [np.repeat(leading[:, n], counts) for n in range(len(IDS))]
-        for number, column in enumerate(PARTS[name].columns):
-            cells = list(chain.from_iterable(item.parts[name][number] for item in outputs))
-            cells_of.append(_restored(column, cells))
-        arrays = zip(FRAMES[name].columns, cells_of, strict=True)
-        return pd.DataFrame({c.name: _array(c, cells) for c, cells in arrays}, copy=False)
+        leading = np.array([*(ids for ids, _ in self._leading), (None,) * len(IDS)], dtype=object)
+        cells_of: list[Any] = [
+            np.repeat(leading[:-1, n], counts) for n in range(len(IDS))
+        ]  # 1 is no scalar
+        for number in range(len(PARTS[name].columns)):
+            parts = (item.parts[name][number] for item in outputs)
+            cells_of.append(list(chain.from_iterable(parts)))
+        return _restored(FRAMES[name], cells_of)
 
     def results(self) -> Iterator[Result]:
         """Yield all results in order."""
-        for position, (ids, extras) in enumerate(zip(self._ids, self._extra_rows, strict=True)):
+        for position, (ids, extras) in enumerate(self._leading):
             item = self._finished[position]
-            yield Result(ids, extras, item.summary, _packed(item))
+            yield Result((*ids, *item.summary, *extras), _packed(item))
 
 
 def _packed(item: Finished) -> list[bytes]:
@@ -224,10 +221,10 @@ class FolderStorage:
 
     def results(self) -> Iterator[Result]:
         """Yield all results in order."""
-        for cell, extras in zip(self._plan.cells, self._plan.extra_rows, strict=True):
+        for cell, extras in self._plan.rows:
             _, path, number = self._places[cell.run, cell.document]
             header, *parts = self._lines_of(path)[number * _LINES : (number + 1) * _LINES]
-            yield Result(cell.ids, extras, json.loads(header)[-1], parts)
+            yield Result((*cell.ids, *json.loads(header)[-1], *extras), parts)
 
     def _fingerprint(self, cell: Cell) -> str:
         """Hash the content of a cell's schema, gold, prediction and accepted alternatives."""
@@ -373,7 +370,6 @@ def _shown(value: Any) -> str:
 DESCRIPTION = "batch.json"
 #: The files of a batch, the description first: it is removed first and written last.
 NAMES = (DESCRIPTION, *(f"{name}.parquet" for name in FRAMES))
-_OLD = "finished.sqlite"  # until format 5
 
 
 def check_folder(folder: Path, option: str) -> None:
@@ -381,23 +377,22 @@ def check_folder(folder: Path, option: str) -> None:
     name = f"{option} {str(folder)!r}"
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{name} is a file, not a folder")
-    existing = [file for file in (_OLD, PARTS_FOLDER, *NAMES) if (folder / file).exists()]
+    existing = [file for file in (PARTS_FOLDER, *NAMES) if (folder / file).exists()]
     problem = None
-    if _OLD in existing:
-        problem = f"was written by an older version of this package ({_OLD})"
-    elif option == "resume" and DESCRIPTION in existing and PARTS_FOLDER not in existing:
+    if option == "resume" and DESCRIPTION in existing and PARTS_FOLDER not in existing:
         problem = f"holds saved results without the folder {PARTS_FOLDER!r}, and cannot be resumed"
     elif option == "save_to" and existing:
         problem = f"holds a batch already ({existing[0]}); resume it, resume={str(folder)!r}"
-    elif option == "folder" and existing and not (existing[0] == DESCRIPTION and _is_ours(folder)):
+    elif option == "folder" and existing and not _is_saved(folder):
         problem = f"holds {existing[0]!r}, which is not the result of save()"
     if problem is not None:
         raise InputError(f"{name} {problem}; or use another folder")
 
 
-def _is_ours(folder: Path) -> bool:
+def _is_saved(folder: Path) -> bool:
     with suppress(InputError, TypeError):
-        return "extractbench_nb" in read_own_json(folder / DESCRIPTION, "batch")
+        is_ours = "extractbench_nb" in read_own_json(folder / DESCRIPTION, "batch")
+        return is_ours and not (folder / PARTS_FOLDER).exists()
     return False
 
 
@@ -428,14 +423,13 @@ _ROWS, _BYTES = 5_000, 2**21
 
 
 def write_files(folder: Path, results: Iterable[Result], description: Mapping[str, Any]) -> str:
-    """Write the files of a batch, and return a digest of the results.
+    """Write the files of a batch, and return their digest.
 
     All are complete before the first takes its final name. From then until the last has its own,
     there is no description, so files of two batches are not taken for one.
     """
     specs = {**FRAMES, "summary": summary_spec(description["extras"])}
-    hasher = hashlib.sha256(json.dumps(description).encode())
-    pa = needs("pyarrow", "batch")
+    pa, digest = needs("pyarrow", "batch"), hashlib.sha256(json.dumps(description).encode())
     with ExitStack() as stack:
         # the stack closes in reverse order
         description_path = stack.enter_context(replacing(folder / DESCRIPTION))
@@ -443,13 +437,10 @@ def write_files(folder: Path, results: Iterable[Result], description: Mapping[st
         with ExitStack() as files:
             writers = {name: _Writer(paths[name], spec, files) for name, spec in specs.items()}
             try:
-                for result in results:
-                    row = (*result.ids, *result.summary, *result.extras)
-                    for content in (_utf8(row), *result.parts):
-                        hasher.update(hashlib.sha256(content).digest())
+                for row, parts in results:
                     writers["summary"].add(to_columns(specs["summary"], [row]))
-                    for name, content in zip(PARTS, result.parts, strict=True):
-                        writers[name].add(json.loads(content), result.ids, len(content))
+                    for name, content in zip(PARTS, parts, strict=True):
+                        writers[name].add(json.loads(content), row[: len(IDS)], len(content))
                 for writer in writers.values():
                     writer.flush()
             except (pa.ArrowException, LookupError, TypeError, ValueError) as error:
@@ -457,12 +448,14 @@ def write_files(folder: Path, results: Iterable[Result], description: Mapping[st
                     f"stored outputs cannot be read: {type(error).__name__}: {error}; remove "
                     f"{str(folder / PARTS_FOLDER)!r} and evaluate them again"
                 ) from error
+        for path in paths.values():
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
         counts = {name: writer.rows for name, writer in writers.items()}
-        digest = hasher.hexdigest()
-        text = json.dumps({**description, "rows": counts, "digest": digest}, indent=2)
-        description_path.write_text(text + "\n", encoding="utf-8")
+        about = {**description, "rows": counts, "digest": digest.hexdigest()}
+        description_path.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         remove_description(folder)
-    return digest
+    return digest.hexdigest()
 
 
 def remove_description(folder: Path) -> None:
@@ -488,13 +481,12 @@ class _Writer:
         self._count = self._size = 0
         self.rows = 0
 
-    def add(self, columns: Columns, ids: Ids | None = None, size: int = 0) -> None:
+    def add(self, columns: Columns, ids: Sequence[Any] = (), size: int = 0) -> None:
         """Add the rows of an output; write a row group if there are enough."""
         count = len(columns[0])
         if not count:
             return
-        leading = [] if ids is None else [[cell] * count for cell in ids]
-        self._waiting.append([*leading, *columns])
+        self._waiting.append([*([cell] * count for cell in ids), *columns])
         self._count += count
         self._size += size
         if self._count >= _ROWS or self._size >= _BYTES:
@@ -545,7 +537,13 @@ def _utf8(value: Any) -> bytes:
 _TUPLES = ("failed_fields", "paths_gold", "paths_predicted")
 
 
-def _restored(column: Column, cells: Sequence[Any]) -> Sequence[Any]:
+def _restored(spec: FrameSpec, cells_of: Iterable[Sequence[Any]]) -> pd.DataFrame:
+    """Build a frame from cells in which values are JSON text."""
+    named = zip(spec.columns, cells_of, strict=True)
+    return spec.build({column.name: _values(column, cells) for column, cells in named})
+
+
+def _values(column: Column, cells: Sequence[Any]) -> Sequence[Any]:
     """Restore values; equal texts and scalars share one object, containers do not."""
     memo: dict[Any, Any] = {}
     if column.dtype == "string":
@@ -562,10 +560,6 @@ def _restored(column: Column, cells: Sequence[Any]) -> Sequence[Any]:
             memo[text] = tuple(value) if is_tuple else value
         restored.append(memo[text])
     return restored
-
-
-def _array(column: Column, cells: Any) -> pd.Series:
-    return FrameSpec("", "", (column,)).build({column.name: cells})[column.name]
 
 
 @lru_cache(maxsize=64)
@@ -588,22 +582,15 @@ def _arrow_array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 def to_frame(table: pa.Table, spec: FrameSpec) -> pd.DataFrame:
     """Restore a frame with the declared dtypes and the values as Python objects."""
-    arrays = {c.name: _pandas_array(table.column(c.name), c) for c in spec.columns}
-    return pd.DataFrame(arrays, copy=False)
+    return _restored(spec, (_cells(table.column(column.name)) for column in spec.columns))
 
 
-def _pandas_array(data: pa.ChunkedArray, column: Column) -> Any:
-    if column.dtype in ("string", "object"):
-        # each distinct text is made once: rows repeat runs, fields and reasons
-        encoded = data.dictionary_encode().unify_dictionaries().combine_chunks()
-        chunk = encoded.chunk(0) if hasattr(encoded, "chunk") else encoded
-        texts = chunk.dictionary.to_pylist()
-        codes = chunk.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
-        cells = np.array([*texts, None], dtype=object)[codes]
-        if column.dtype == "object":
-            cells = _restored(column, cells.tolist())
-        return _array(column, cells)
-    dtype: Any = pandas_dtype(column.dtype)
-    if isinstance(dtype, np.dtype):
-        return np.asarray(data.to_numpy(), dtype=dtype)
-    return dtype.__from_arrow__(data)
+def _cells(data: pa.ChunkedArray) -> Any:
+    """Return the cells of a column, None where one is missing; each distinct text is made once."""
+    if not data.null_count and data.type not in ("string", "bool"):
+        return data.to_numpy()
+    encoded = data.dictionary_encode().unify_dictionaries().combine_chunks()
+    chunk = encoded.chunk(0) if hasattr(encoded, "chunk") else encoded
+    distinct = chunk.dictionary.to_pylist()
+    codes = chunk.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+    return np.array([*distinct, None], dtype=object)[codes]

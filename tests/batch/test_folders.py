@@ -390,13 +390,6 @@ def test_altered_settings_are_told(text, three, calls, tmp_path):
         evaluate_runs(three, progress=False, resume=tmp_path)
 
 
-def test_a_folder_of_an_older_format_is_refused(three, calls, tmp_path):
-    (tmp_path / "finished.sqlite").touch()
-    for option in ("save_to", "resume"):
-        with pytest.raises(xb.InputError, match=f"{option} .* older version .*another folder"):
-            evaluate_runs(three, progress=False, **{option: tmp_path})
-
-
 def test_a_full_disk_leaves_what_was_finished(frame_of, same, tmp_path, monkeypatch):
     runs, write = frame_of(*(("r", f"d{n}", {"seller": "x"}) for n in range(40))), Path.write_bytes
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 import pytest
 
 import extractbench_nb as xb
@@ -369,3 +370,20 @@ def test_static_keeps_the_twins_of_a_notebook(tmp_path: Path, call: Callable[...
     found = json.loads(path.read_text())
     assert found["cells"][0]["outputs"][0]["data"] == {"text/html": "<b>twin</b>"}
     assert found["metadata"] == {}
+
+
+def test_batch_lists_what_fails(call: Callable[..., Done], tmp_path: Path) -> None:
+    file = tmp_path / "wrong.jsonl"
+    found = call("batch", "sample", "--json", "--feedback", "--failures", file).json
+    evs = xb.evaluate_runs(xb.load_dataset(), progress=False)
+    rows = pd.read_json(file, lines=True)
+    assert set(rows["run"]) == set(found["feedback"]) == set(evs.by_run["run"])
+    assert (
+        len(rows)
+        == sum(not passed for passed in evs.fields["passed"])
+        - (~evs.arrays["passed"].fillna(value=False)).sum()
+    )
+    done = call("batch", "sample", "--feedback")
+    fields = evs.fields
+    for run in evs.by_run["run"]:
+        assert f"{run}: {xb.feedback(fields[fields['run'] == run])}" in done.out

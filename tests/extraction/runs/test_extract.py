@@ -438,17 +438,22 @@ def test_bad_options_are_one_error_before_any_work(
     [
         (["cv_marisol"], {}, DatasetError, "did you mean 'cv_marisol_etxeberria'"),
         ([], {}, xb.InputError, "documents is empty"),
-        ("cv_marisol_etxeberria", {}, xb.InputError, "a list of its ids"),
+        (
+            "cv_marisol_etxeberria",
+            {},
+            xb.InputError,
+            "expected a Dataset, which load_dataset",
+        ),
         ([3], {}, DatasetError, "no document 3"),
-        (3, {}, xb.InputError, "documents is a int; expected a Dataset, or a list of its ids"),
+        (3, {}, xb.InputError, "expected a Dataset, which load_dataset"),
         (
             pd.DataFrame({"document": ONE}),
             {},
             xb.InputError,
-            "documents is a DataFrame",
+            "expected a Dataset, which load_dataset",
         ),
         ("sample", {"dataset": None}, xb.InputError, "which load_dataset reads from a folder"),
-        (ONE, {"dataset": None}, xb.InputError, "dataset is NoneType"),
+        (ONE, {"dataset": None}, xb.InputError, "expected a Dataset, which load_dataset"),
         (ONE, {"folder": None}, xb.InputError, "folder is None; expected the path of a run's"),
     ],
 )

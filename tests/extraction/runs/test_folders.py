@@ -9,40 +9,42 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extractbench_nb.errors import InputError, OutputError
-from extractbench_nb.runs.folders import Run, RunFolder, check_names, describe_run
+from extractbench_nb.runs.folders import Run, check_names, describe_run
 
 META: dict[str, Any] = {"finish_reason": "stop", "error": None}
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
-    return RunFolder.create(tmp_path / "a" / "run", describe_run("extraction", "quill"))
+def folder(tmp_path: Path) -> Run:
+    run = Run(tmp_path / "a" / "run")
+    run._begin(describe_run("extraction", "quill"))
+    return run
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(st.characters(codec="utf-8")))
-def test_every_character_is_kept(folder: RunFolder, text: str) -> None:
-    folder.write("one", text, META)
+def test_every_character_is_kept(folder: Run, text: str) -> None:
+    folder._write("one", text, META)
     assert folder.read("one") == (text, META)
-    assert (folder.path / "one.raw.txt").read_bytes() == text.encode()
+    assert (folder.folder / "one.raw.txt").read_bytes() == text.encode()
 
 
-def test_no_text_and_empty_text_are_two_things(folder: RunFolder) -> None:
-    folder.write("none", None, META)
-    folder.write("empty", "", META)
+def test_no_text_and_empty_text_are_two_things(folder: Run) -> None:
+    folder._write("none", None, META)
+    folder._write("empty", "", META)
     assert folder.read("none").raw is None
     assert folder.read("empty").raw == ""
     assert folder.documents == ["empty", "none"]
-    assert sorted(path.name for path in folder.path.iterdir()) == [
+    assert sorted(path.name for path in folder.folder.iterdir()) == [
         *("empty.meta.json", "empty.raw.txt", "none.meta.json", "run.json")
     ]
 
 
-def test_a_new_output_takes_the_place_of_the_old_one(folder: RunFolder) -> None:
-    folder.write("one", "old", META)
-    folder.write("one", None, META | {"finish_reason": None})
+def test_a_new_output_takes_the_place_of_the_old_one(folder: Run) -> None:
+    folder._write("one", "old", META)
+    folder._write("one", None, META | {"finish_reason": None})
     assert folder.read("one") == (None, META | {"finish_reason": None})
-    folder.write("one", "new", META)
+    folder._write("one", "new", META)
     assert folder.read("one") == ("new", META)
 
 
@@ -54,11 +56,11 @@ def test_a_new_output_takes_the_place_of_the_old_one(folder: RunFolder) -> None:
     ],
 )
 def test_names_that_are_no_file_are_refused_before_anything_is_asked(
-    folder: RunFolder, document: str
+    folder: Run, document: str
 ) -> None:
     for act in (
-        lambda: folder.write(document, "", META),
-        lambda: folder.has(document),
+        lambda: folder._write(document, "", META),
+        lambda: folder._is_open(document),
         lambda: check_names(["fine", document]),
     ):
         with pytest.raises(InputError, match="part of a file name"):
@@ -67,11 +69,11 @@ def test_names_that_are_no_file_are_refused_before_anything_is_asked(
 
 @pytest.mark.parametrize("step", range(4))
 def test_where_writing_stops_nothing_is_half_written(
-    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, step: int
+    folder: Run, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     """Fail at each of the four points at which two files are finished and take their names."""
-    folder.write("old", "old", META)
-    before = {path.name: path.read_bytes() for path in folder.path.iterdir()}
+    folder._write("old", "old", META)
+    before = {path.name: path.read_bytes() for path in folder.folder.iterdir()}
     calls = {"count": 0}
     fsync, replace = os.fsync, Path.replace
 
@@ -91,27 +93,27 @@ def test_where_writing_stops_nothing_is_half_written(
     monkeypatch.setattr(os, "fsync", failing_fsync)
     monkeypatch.setattr(Path, "replace", failing_replace)
     with pytest.raises(OutputError, match="No space left"):
-        folder.write("new", "text", META)
+        folder._write("new", "text", META)
     monkeypatch.undo()
-    assert not folder.has("new")
-    assert before.items() <= {p.name: p.read_bytes() for p in folder.path.iterdir()}.items()
-    folder.write("new", "text", META)
+    assert folder._is_open("new")
+    assert before.items() <= {p.name: p.read_bytes() for p in folder.folder.iterdir()}.items()
+    folder._write("new", "text", META)
     assert folder.read("new").raw == "text"
 
 
-def test_one_at_a_time(folder: RunFolder) -> None:
-    left = folder.path / ".xb-abc.part"
+def test_one_at_a_time(folder: Run) -> None:
+    left = folder.folder / ".xb-abc.part"
     left.write_text("left by a killed process")
     assert folder.documents == []
-    with folder.alone():
-        other = RunFolder.open(folder.path)
-        with pytest.raises(InputError, match="being written by another"), other.alone():
+    with folder._alone():
+        other = Run.open(folder.folder)
+        with pytest.raises(InputError, match="being written by another"), other._alone():
             pytest.fail("two at once")
-        folder.write("one", "text", META)
-    assert sorted(path.name for path in folder.path.iterdir()) == [
+        folder._write("one", "text", META)
+    assert sorted(path.name for path in folder.folder.iterdir()) == [
         *(".lock", "one.meta.json", "one.raw.txt", "run.json")
     ]
-    with other.alone():
+    with other._alone():
         assert other.documents == ["one"]
 
 
@@ -135,7 +137,7 @@ def test_folders_that_are_no_run(tmp_path: Path, content: str | None, message: s
     if content is not None:
         (tmp_path / "run.json").write_text(content)
     with pytest.raises(InputError, match=message):
-        RunFolder.open(tmp_path)
+        Run.open(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -163,34 +165,32 @@ def test_folders_that_are_no_run(tmp_path: Path, content: str | None, message: s
         ("one.raw.txt", b"\xff", "is not UTF-8"),
     ],
 )
-def test_broken_files(folder: RunFolder, name: str, data: bytes, message: str) -> None:
-    folder.write("one", "text", META)
-    (folder.path / name).write_bytes(data)
+def test_broken_files(folder: Run, name: str, data: bytes, message: str) -> None:
+    folder._write("one", "text", META)
+    (folder.folder / name).write_bytes(data)
     with pytest.raises(InputError, match=message):
         folder.read("one")
     with pytest.raises(InputError, match=message):
-        _ = Run(folder.path).outputs
+        _ = folder.outputs
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 @pytest.mark.parametrize("name", ["one.raw.txt", "one.meta.json", "run.json"])
 @pytest.mark.parametrize("put", [os.mkfifo, lambda path: Path(path).symlink_to("/dev/zero")])
-def test_only_ordinary_files_are_read(folder: RunFolder, name: str, put: Any) -> None:
-    folder.write("one", "text", META)
-    (folder.path / name).unlink()
-    put(folder.path / name)
+def test_only_ordinary_files_are_read(folder: Run, name: str, put: Any) -> None:
+    folder._write("one", "text", META)
+    (folder.folder / name).unlink()
+    put(folder.folder / name)
     with pytest.raises(InputError, match=r"is not read|no output for|no run in"):
-        RunFolder.open(folder.path).read("one")
+        Run.open(folder.folder).read("one")
 
 
-def test_a_folder_that_is_taken(folder: RunFolder, tmp_path: Path) -> None:
+def test_a_folder_that_is_taken(folder: Run, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds a run"):
-        RunFolder.create(folder.path, describe_run("extraction", "x"))
+        folder._begin(describe_run("extraction", "x"))
     (tmp_path / "x.meta.json").write_text("{}")
     with pytest.raises(InputError, match="without a run"):
-        RunFolder.create(tmp_path, describe_run("extraction", "x"))
+        Run(tmp_path)._begin(describe_run("extraction", "x"))
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="is a file"):
-        RunFolder.create(tmp_path / "file", describe_run("extraction", "x"))
-    with pytest.raises(InputError, match="did you mean 'extraction'"):
-        describe_run("extractions", "x")
+        Run(tmp_path / "file")._begin(describe_run("extraction", "x"))

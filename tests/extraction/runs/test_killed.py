@@ -14,7 +14,7 @@ import pytest
 from extractbench_nb.errors import InputError
 from extractbench_nb.runs import extracting as runs
 from extractbench_nb.runs.dataset import Dataset
-from extractbench_nb.runs.folders import RunFolder
+from extractbench_nb.runs.folders import Run
 from tests.extraction.runs.conftest import Extract, asked_about, said_about
 from tests.llm_server import HANG, LLMServer, Reply, Request, failure
 from tests.loaded import begin_extract
@@ -107,8 +107,8 @@ def test_interrupted_half_way(
     wait_for(folder, len(done), lambda: first.poll() is not None)
     first.send_signal(signal.SIGINT)
     assert first.wait(PATIENCE) == -signal.SIGINT
-    assert set(RunFolder.open(folder).documents) == done
-    assert RunFolder.open(folder).description["ended"] is None
+    assert set(Run.open(folder).documents) == done
+    assert Run.open(folder).description["ended"] is None
 
     server.respond = mixed
     finish(folder, server, mode)
@@ -142,7 +142,7 @@ def test_killed_again_and_again(
         )
         process.kill()
         process.join(PATIENCE)
-        now = RunFolder.open(folder)
+        now = Run.open(folder)
         assert not finished & set(map(asked_about, server.requests[before:]))
         finished = set(now.documents)
         assert all(now.read(one).raw == reply_about(one).content for one in finished)
@@ -151,7 +151,7 @@ def test_killed_again_and_again(
     finish(folder, server, "prompt")
     whole = run(folder=tmp_path / "whole")
     assert contents(folder) == contents(whole.folder)
-    assert RunFolder.open(folder).description["ended"] is not None
+    assert Run.open(folder).description["ended"] is not None
 
 
 @pytest.mark.parametrize("is_over", [False, True])
@@ -165,9 +165,9 @@ def test_two_processes_that_begin_the_same_run(
 ) -> None:
     """The other process begins after this one found that the folder holds no run."""
     server.respond = mixed if is_over else lambda _: HANG
-    begun, before = [], runs.make_tasks
+    begun, before = [], runs.read_texts
 
-    def make_tasks(*given: Any) -> Any:
+    def read_texts(*given: Any) -> Any:
         found = before(*given)
         process = begin_extract(str(tmp_path / "run"), server.url, "prompt")
         begun.append(process)
@@ -177,7 +177,7 @@ def test_two_processes_that_begin_the_same_run(
             wait_until(lambda: len(server.requests) >= 4 or not process.is_alive())
         return found
 
-    monkeypatch.setattr(runs, "make_tasks", make_tasks)
+    monkeypatch.setattr(runs, "read_texts", read_texts)
     try:
         if is_over:
             assert run().unasked == []

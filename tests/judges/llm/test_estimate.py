@@ -114,3 +114,12 @@ def test_a_judge_of_the_users_is_named_and_not_called(kind: str) -> None:
         assert Mine.name in estimate._repr_html_()
     # where nothing is to be judged nobody is missed
     assert xb.runs.estimate_cost(NAME, ONE[0], ONE[0], judge=Mine()).unknown in ((), (Mine.name,))
+
+
+def test_an_aligner_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    gold, predicted = ({"works": works(3)[:: 1 - 2 * n]} for n in range(2))
+    predicted["works"] = [work | {"year": 0} for work in predicted["works"]]
+    aligner = xb.judges.LLMAligner(xb.judges.LLM("openai/gpt-4o", cache=False))
+    found = xb.runs.estimate_cost(listing(), gold, predicted, alignment=aligner)
+    assert found.calls["metric"].tolist() == ["array_llm"]
