@@ -20,7 +20,7 @@ from extractbench_nb.core.schema.evaluation_config import (
 )
 from extractbench_nb.core.schema.outline import TOO_DEEP, Outline
 from extractbench_nb.core.schema.schema_nodes import Node, Schema
-from extractbench_nb.core.schema.subschemas import STRUCTURE_OR_REF, all_schemas, short
+from extractbench_nb.core.schema.subschemas import KEYWORDS, STRUCTURE_OR_REF, all_schemas, short
 from extractbench_nb.core.values.json_values import (
     MAX_VALUES,
     SCALARS,
@@ -129,6 +129,7 @@ def parse_schema(
         found = f"a {type(document).__name__}" if kind == "unknown" else kind
         raise SchemaError("", f"found {found}; expected {expected}")
     try:
+        _refuse_other_documents(document)
         return _parsed(document, envelope)
     except SchemaError as error:
         if not isinstance(schema, Path):
@@ -258,4 +259,21 @@ def is_schema(document: Mapping[str, Any]) -> bool:
     return not _KEYWORDS.isdisjoint(document)
 
 
+def _refuse_other_documents(document: Mapping[str, Any]) -> None:
+    """Refuse an object such as gold: none of its keys is a keyword that says what a value is.
+
+    JSON Schema allows anything under such keys, and an open schema may have words about it alone.
+    """
+    strange = [key for key in document if key not in _ABOUT and not str(key).startswith("x-")]
+    if strange and KEYWORDS.isdisjoint(document) and not is_schema(document):
+        keys = ", ".join(map(short, strange[:_MOST_NAMED]))
+        more = ", ..." if len(strange) > _MOST_NAMED else ""
+        expected = "'type', 'properties' or another keyword of JSON Schema; is this a document?"
+        raise SchemaError("", f"found the keys {keys}{more}; expected {expected}")
+
+
 _KEYWORDS = STRUCTURE_OR_REF | {*ENVELOPES, "$schema", "$defs", "definitions"}
+#: Keywords that only tell about a schema.
+_ABOUT = frozenset("title description default examples deprecated readOnly writeOnly".split())
+_ABOUT |= {"$comment", "$id", "id", "evaluation_config", BY_FIELD}
+_MOST_NAMED = 5
