@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from extractbench_nb.core.accepted import Alternatives, class_members
 from extractbench_nb.core.field_metrics.registry import REGISTRY, MetricScore
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig, DEFAULTS
+from extractbench_nb.core.schema.evaluation_config import DEFAULTS, MetricSpec, NodeConfig
 from extractbench_nb.core.schema.schema_nodes import (
     BROKEN,
     MISFIT,

@@ -21,7 +21,6 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values.json_values import equality_key, json_type
 from extractbench_nb.errors import ConfigError, nearest
 
-
 #: Metrics by the names of their presets (Table 4 of the ExtractBench paper, and its README).
 PRESETS: Mapping[str, Metric] = MappingProxyType(
     {name: entry for name, entry in REGISTRY.built_in.items() if entry.use}

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from extractbench_nb.core.field_metrics.registry import Registry
 from extractbench_nb.core.schema.evaluation_config import (
+    DEFAULTS,
     NodeConfig,
     check_types,
-    DEFAULTS,
     for_format,
     parse_config,
 )
