@@ -128,3 +128,16 @@ def test_gold_as_schema_is_refused_in_a_batch() -> None:
 @pytest.mark.parametrize("schema, gold", LEGAL.values(), ids=LEGAL)
 def test_unusual_documents_are_no_mistake(schema: Any, gold: Any) -> None:
     assert xb.evaluate(schema, gold, gold).summary["pass_rate"] == 1
+
+
+def test_a_metric_that_changes_its_values_changes_no_document() -> None:
+    @xb.metric("empties", applies_to="array")
+    def empties(gold: Any, predicted: Any) -> bool:
+        gold.clear()
+        return bool(predicted.clear())
+
+    tags = {"type": "array", "evaluation_config": "empties"}
+    document = {"tags": ["x"]}
+    ev = xb.evaluate({"type": "object", "properties": {"tags": tags}}, document, document)
+    xb.core.unregister("empties")
+    assert ev.fields.loc[0, ["gold", "predicted"]].tolist() == [["x"], ["x"]]
