@@ -11,7 +11,6 @@ not at the top: ``xb.tables.grits``, ``xb.gold.audit``, ``xb.simulation.corrupt_
 """
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extractbench_nb._version import __version__
@@ -167,57 +166,12 @@ def __dir__() -> list[str]:
     return list(__all__)
 
 
-# --- what the core finds in higher rooms --------------------------------------------------------
-
-
-def _model_judge(model: Any) -> Any:
-    from extractbench_nb.judges import LLMJudge
-
-    return LLMJudge(model)
-
-
-def _model_aligner() -> Any:
-    from extractbench_nb.judges import LLMAligner
-
-    return LLMAligner()
-
-
-def _table_grits(gold: Any, predicted: Any, measure: str, variant: str) -> float:
-    from extractbench_nb.tables import arrays_similarity
-
-    return arrays_similarity(gold, predicted, measure, variant)
-
-
-def _mismatch_frame(fields: Any) -> Any:
-    from extractbench_nb.stats import mismatch_frame
-
-    return mismatch_frame(fields)
-
-
-def _write_report(evaluation: Any, folder: Path) -> Path:
-    from extractbench_nb.views import write_report
-
-    return write_report(evaluation, folder)
-
-
-def _frame_html(frame: Any) -> str:
-    from extractbench_nb.views import frame_html
-
-    return frame_html(frame)
-
-
-def _write_parquet(evaluation: Any, folder: Path) -> Path:
-    from extractbench_nb.runs import write_evaluation
-
-    return write_evaluation(evaluation, folder)
-
-
 register(
-    model_judge=_model_judge,
-    model_aligner=_model_aligner,
-    table_grits=_table_grits,
-    mismatch_frame=_mismatch_frame,
-    write_report=_write_report,
-    frame_html=_frame_html,
-    write_parquet=_write_parquet,
+    model_judge=f"{__name__}.judges:LLMJudge",
+    model_aligner=f"{__name__}.judges:LLMAligner",
+    table_grits=f"{__name__}.tables:arrays_similarity",
+    mismatch_frame=f"{__name__}.stats:mismatch_frame",
+    write_report=f"{__name__}.views:write_report",
+    frame_html=f"{__name__}.views:frame_html",
+    write_parquet=f"{__name__}.runs:write_evaluation",
 )

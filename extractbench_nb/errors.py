@@ -18,7 +18,8 @@ __all__ = [
     "UnavailableError",
 ]
 
-_MOST_NAMES = 60
+#: Names that a message lists; of more, the nearest ones.
+_MOST_NAMES, _MOST_NEAR = 20, 8
 _MOST_COMPARED = 1_000
 
 
@@ -91,13 +92,16 @@ def nearest(name: object, names: Iterable[str]) -> str:
     """Suggest the names that are nearest to an unknown one, or list the allowed names."""
     allowed = sorted(names)
     few = len(allowed) <= _MOST_COMPARED and len(str(name)) <= _MOST_COMPARED
-    close = difflib.get_close_matches(str(name), allowed, n=3, cutoff=0.6) if few else []
+    near = difflib.get_close_matches(str(name), allowed, n=_MOST_NEAR, cutoff=0.0) if few else []
+    close = difflib.get_close_matches(str(name), near, n=3, cutoff=0.6)
     if close:
         return "did you mean " + " or ".join(map(repr, close)) + "?"
     if len(allowed) <= 1:
         return f"expected {allowed[0]}" if allowed else "there are none to choose from"
-    more = f" and {len(allowed) - _MOST_NAMES} more" if len(allowed) > _MOST_NAMES else ""
-    return f"expected one of {', '.join(allowed[:_MOST_NAMES])}{more}"
+    if len(allowed) <= _MOST_NAMES or not near:
+        near = allowed[:_MOST_NAMES]
+    more = f" and {len(allowed) - len(near)} more" if len(allowed) > len(near) else ""
+    return f"expected one of {', '.join(near)}{more}"
 
 
 def no_column(name: str, names: Iterable[object]) -> str:

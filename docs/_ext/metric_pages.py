@@ -97,7 +97,6 @@ def _notes(doc: NumpyDocString) -> list[str]:
 
 def _facts(metric: Metric) -> str:
     """Return the table of facts."""
-    default = [kind for kind, name in config.DEFAULT_METRICS.items() if name == metric.name]
     types = [kind for kind in metric.applies_to if kind != "any"]
     others = (
         "; other values are compared as JSON text"
@@ -106,7 +105,7 @@ def _facts(metric: Metric) -> str:
     )
     rows = [
         ["Types", (", ".join(types) or "all") + others],
-        ["Default for", ", ".join(f"`{kind}`" for kind in default) or "no type"],
+        ["Default for", f"`{metric.default_for}`" if metric.default_for else "no type"],
         ["Passes if", f"`{metric.pass_rule}`"],
         ["Decided by", "the judge of the evaluation" if metric.judged else "rules, no judge"],
         *(
@@ -246,8 +245,8 @@ class PresetTable(Generated):
         """Return the table."""
         rows = [
             [
-                f"[`{p.metric_id}`](/{FOLDER}/{p.metric_id}.md)",
-                ", ".join(f"`{name}={value!r}`" for name, value in p.params.items()),
+                f"[`{p.name}`](/{FOLDER}/{p.name}.md)",
+                ", ".join(f"`{name}={value!r}`" for name, value in p.preset.items()),
                 p.use,
             ]
             for p in config.PRESETS.values()

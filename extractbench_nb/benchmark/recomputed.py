@@ -47,7 +47,7 @@ def presets_declared() -> Cells:
     """Return Table 4 as this package declares it, which shows nothing about the paper."""
     advice = Cell(None, "", "advice, not a figure")
     cells = {(preset, "use_case"): advice for preset in _PRESETS}
-    margin = f"Amounts ({100 * PRESETS['number_tolerance'].params['tolerance']:g}%)"
+    margin = f"Amounts ({100 * PRESETS['number_tolerance'].preset['tolerance']:g}%)"
     declared = {(preset, "metric"): words for preset, words in _PRESETS.items()}
     declared["number_tolerance", "use_case"] = margin
     source = "presets()"
@@ -405,7 +405,7 @@ def _with_structured_output() -> _Named:
 
     for name in ("page limit", "judge threshold", "annotators"):
         yield name, Cell(None, "", "a setting of the authors' runs, not a result")
-    threshold = PRESETS["string_fuzzy"].params["threshold"]
+    threshold = PRESETS["string_fuzzy"].preset["threshold"]
     yield "fuzzy threshold", Cell(threshold, "presets()", is_declared=True)
 
 

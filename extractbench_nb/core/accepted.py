@@ -1,7 +1,7 @@
 """Accepted alternatives: other values that are right too, of scalars and of whole array items.
 
 Users give them as a frame, records or a file; they are checked against gold. The scorer takes the
-best of gold's value and its alternatives (`Scorer.best_of_accepted`); items are replaced before
+best of gold's value and its alternatives (`Scorer.score`); items are replaced before
 their array is aligned (`ItemComparer.choose_alternatives`).
 """
 

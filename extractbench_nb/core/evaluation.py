@@ -102,12 +102,13 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     Raises
     ------
     SchemaError, ConfigError
-        The schema cannot be read, or names an unknown metric or a bad param.
+        The schema cannot be read, names an unknown metric or a bad param, or is another document,
+        such as gold.
     InputError
-        Gold is not JSON, is None or a list where the schema has an object, or was given in place of
-        the schema; a prediction holds a dataclass, a file cannot be read, or an option is
-        unknown. Or an alternative is for a path that is neither a scalar nor an array item of gold,
-        or of a type that neither the schema nor gold has there.
+        Gold is not JSON, or is None or a list where the schema has an object; a prediction holds a
+        dataclass, a file cannot be read, or an option is unknown. Or an alternative is for a path
+        that is neither a scalar nor an array item of gold, or of a type that neither the schema nor
+        gold has there.
 
     Warns
     -----
@@ -401,16 +402,8 @@ def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None 
 
 
 def refuse_mistakes(schema: Schema, gold: Any) -> None:
-    """Raise `InputError` where gold and schema are swapped, or gold is None or several documents.
-
-    All of them could be evaluated, and would give a score that says nothing.
-    """
-    root, keywords = schema.root, gold if isinstance(gold, dict) else {}
-    is_schema = isinstance(keywords.get("properties"), dict) or "$schema" in keywords
-    if is_schema and root.kind == "any" and not root.declared:
-        raise InputError(
-            "schema is no JSON Schema, but gold is one; expected evaluate(schema, gold, predicted)"
-        )
+    """Raise `InputError` where gold is None or several documents, whose score would say nothing."""
+    root = schema.root
     if gold is None and "null" not in root.types and not root.nullable and root.kind != "any":
         raise InputError(f"gold is None; expected a document ({root.label})")
     is_list = isinstance(gold, list) and bool(gold) and all(isinstance(g, dict) for g in gold)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.errors import ConfigError, InputError, nearest
+from extractbench_nb.errors import InputError, nearest
 
 
 def _rule(default: Any, meaning: str) -> Any:
@@ -44,8 +44,6 @@ class Profile:
         """Return the profile ``strict`` or ``paper``; a profile is returned as it is."""
         if isinstance(name, Profile):
             return name
-        if isinstance(name, str) and name in _REMOVED:
-            raise ConfigError(None, f"there is no profile {name!r} any more; {_REMOVED[name]}")
         if not isinstance(name, str) or name not in PROFILES:
             raise InputError(f"unknown profile {name!r}; {nearest(name, PROFILES)}")
         return PROFILES[name]
@@ -72,12 +70,6 @@ PROFILES = {
             undeclared_is_hallucination=False,
         ),
     )
-}
-
-#: Profiles of earlier versions, and what to use in their place.
-_REMOVED = {
-    "extract-bench-0.1.0": "for its own numbers, install extract-bench",
-    "extract-bench-readme": "for the rules of the README, use 'paper'",
 }
 
 

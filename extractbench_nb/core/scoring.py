@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from extractbench_nb.core.accepted import Alternatives, class_members
 from extractbench_nb.core.field_metrics.registry import REGISTRY, MetricScore
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig, default_config
+from extractbench_nb.core.schema.evaluation_config import DEFAULTS, MetricSpec, NodeConfig
 from extractbench_nb.core.schema.schema_nodes import (
     BROKEN,
     MISFIT,
@@ -254,8 +254,19 @@ class Scorer:
         self._resolved: dict[tuple[int, Resolution], tuple[Scored, ...]] = {}
         self._kept: dict[int, Any] = {}  # what is known by its id, which stays unique
 
+    def score(self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()) -> Verdicts:
+        """Score one pair of values: an array as a whole, another value by what is right there.
+
+        `others` are accepted alternatives to gold's value; the schema may declare more.
+        """
+        if node.kind == "array":
+            return self._whole_array(node, gold, predicted)
+        if others or (node.config is not None and node.config.accepted):
+            return self._best_of_accepted(node, gold, predicted, others)
+        return self.verdicts(node, gold, predicted)
+
     def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        """Score one pair of values at a leaf, or at an array that is scored as a whole."""
+        """Score one pair of values by gold alone, at a leaf or at an array as a whole."""
         kind, other = type(gold), type(predicted)
         if (kind is other and kind in SCALARS) or (kind in _NUMBERS and other in _NUMBERS):
             # scalars of one type are compared, whatever type the schema names
@@ -275,8 +286,8 @@ class Scorer:
             absent = _REQUIRED_MISSING
         return self.resolved(node, gold, absent)
 
-    def best_of_accepted(
-        self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
+    def _best_of_accepted(
+        self, node: Node, gold: Any, predicted: Any, others: Sequence[Any]
     ) -> Verdicts:
         """Score a value that has accepted alternatives: the best one counts, gold's own if equal.
 
@@ -298,7 +309,7 @@ class Scorer:
             for verdicts in zip(*options, strict=False)
         )
 
-    def whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+    def _whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score an array without alignment: a side is absent or broken, or a metric takes all."""
         if PRESENT == state_of(gold, node) == state_of(predicted, node):
             if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
@@ -497,7 +508,7 @@ def _config(node: Node, gold: Any) -> NodeConfig:
     kind = json_type(gold)
     if kind in _CONTAINERS:
         return _NO_METRIC
-    return default_config("integer" if type(gold) is int else kind) or _NO_METRIC
+    return DEFAULTS.get("integer" if type(gold) is int else kind) or _NO_METRIC
 
 
 def _are_other_members(node: Node, gold: Any, predicted: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from extractbench_nb.core.accepted import class_members
 from extractbench_nb.core.field_metrics.estimates import equal_codes
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.field_metrics.string_metrics import string_normalized
@@ -215,26 +214,18 @@ class ItemComparer:
             if known is not None:
                 return known
         at = resolve_union(node, gold, predicted)
-        score_it = self.scorer.whole_array if at.kind == "array" else self.scorer.verdicts
         is_present = kind in SCALARS or PRESENT in (state_of(gold, at), state_of(predicted, at))
-        options: tuple[Any, ...] = (gold, *others)
-        if at.config is not None and at.config.accepted:
-            options += class_members(at, gold)
-        best = None
-        for option in options:
-            verdicts = [
-                verdict
-                if type(verdict) is Scored and verdict.outcome != ALIGNED
-                else self._settled(verdict, at, option, predicted)
-                for verdict in score_it(at, option, predicted)
-            ]
-            score, passed = point_score(verdicts)
-            if best is None or (bool(passed), score or 0.0) > (best.passed, best.score):
-                best = FieldScore(score or 0.0, bool(passed), is_present)
-        assert best is not None  # noqa: S101 - gold is the first option
+        verdicts = [
+            verdict
+            if type(verdict) is Scored and verdict.outcome != ALIGNED
+            else self._settled(verdict, at, gold, predicted)
+            for verdict in self.scorer.score(at, gold, predicted, others)
+        ]
+        score, passed = point_score(verdicts)
+        found = FieldScore(score or 0.0, bool(passed), is_present)
         if key is not None:
-            self._field_scores[key] = best
-        return best
+            self._field_scores[key] = found
+        return found
 
     def _settled(self, verdict: Scored | Pending, node: Node, gold: Any, predicted: Any) -> Scored:
         """Replace what is still open: an inner alignment, or a verdict that must be awaited."""

@@ -146,10 +146,7 @@ class Traversal:
                 record = self._array(child, ours, theirs, at, counted)
             else:
                 some = others.get(normal_path(suffix), ()) if others else ()
-                if some or (child.config is not None and child.config.accepted):
-                    verdicts = self.scorer.best_of_accepted(child, ours, theirs, some)
-                else:
-                    verdicts = self.scorer.verdicts(child, ours, theirs)
+                verdicts = self.scorer.score(child, ours, theirs, some)
                 if own is not MISSING:
                     text = canonical(None if ours is MISSING else ours)
                     verdicts = tuple(verdict.of_alternative(text) for verdict in verdicts)
@@ -164,7 +161,7 @@ class Traversal:
         """Record an array; if a side is absent or broken, its verdict is known at once."""
         ours, gold_steps = array_items(node, gold)
         theirs, predicted_steps = array_items(node, predicted)
-        verdicts = self.scorer.whole_array(node, gold, predicted)
+        verdicts = self.scorer.score(node, gold, predicted)
         if ours is None and theirs is None:
             return Leaf(node, paths, gold, predicted, counted, verdicts)
         record = ArrayRecord(

@@ -7,6 +7,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import extractbench_nb as xb
@@ -86,12 +87,24 @@ def test_levels_are_counted_however_many() -> None:
 OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}}
 MISTAKES: dict[str, tuple[Any, Any]] = {
     "schema and gold swapped": ({"a": "x"}, OBJECT),
+    "gold as schema": ({"title": "Paper", "authors": []}, {"title": "Paper", "authors": []}),
     "several documents": (OBJECT, [{"a": "x"}, {"a": "y"}]),
     "no gold": (OBJECT, None),
     "a file name as gold": (OBJECT, "gold.json"),
     "a file name as schema": ("schema.json", {"a": "x"}),
 }
 LEGAL: dict[str, tuple[Any, Any]] = {
+    **{
+        f"an open schema: {schema}": (schema, {"a": "x"})
+        for schema in (
+            {},
+            {"title": "Anything"},
+            {"description": "anything", "x-note": 1},
+            {"evaluation_config": "string_exact"},
+            {"$schema": "https://json-schema.org/draft/2020-12/schema", "version": 1},
+            {"not": {"type": "string"}},
+        )
+    },
     "a document with properties": (OBJECT, {"a": "x", "properties": {}}),
     "an array at the root": ({"type": "array", "items": OBJECT}, [{"a": "x"}]),
     "null at the root": ({"type": ["object", "null"], **OBJECT, "nullable": True}, None),
@@ -101,10 +114,30 @@ LEGAL: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize("schema, gold", MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_no_score(schema: Any, gold: Any) -> None:
-    with pytest.raises(xb.InputError):
+    with pytest.raises(xb.ExtractBenchError):
         xb.evaluate(schema, gold, gold)
+
+
+def test_gold_as_schema_is_refused_in_a_batch() -> None:
+    gold = {"a": "x", "b": 1}
+    row = {"run": "r", "document": "d", "schema": gold, "gold": gold, "predicted": gold}
+    with pytest.raises(xb.SchemaError, match=r"found the keys 'a', 'b'.* is this a document"):
+        xb.evaluate_runs(pd.DataFrame([row]), progress=False)
 
 
 @pytest.mark.parametrize("schema, gold", LEGAL.values(), ids=LEGAL)
 def test_unusual_documents_are_no_mistake(schema: Any, gold: Any) -> None:
     assert xb.evaluate(schema, gold, gold).summary["pass_rate"] == 1
+
+
+def test_a_metric_that_changes_its_values_changes_no_document() -> None:
+    @xb.metric("empties", applies_to="array")
+    def empties(gold: Any, predicted: Any) -> bool:
+        gold.clear()
+        return bool(predicted.clear())
+
+    tags = {"type": "array", "evaluation_config": "empties"}
+    document = {"tags": ["x"]}
+    ev = xb.evaluate({"type": "object", "properties": {"tags": tags}}, document, document)
+    xb.core.unregister("empties")
+    assert ev.fields.loc[0, ["gold", "predicted"]].tolist() == [["x"], ["x"]]

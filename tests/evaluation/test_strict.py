@@ -171,15 +171,6 @@ def test_profiles_are_one_table_of_rules() -> None:
     assert not table["meaning"].isna().any()
 
 
-@pytest.mark.parametrize(
-    "name, instead",
-    [("extract-bench-0.1.0", "install extract-bench"), ("extract-bench-readme", "use 'paper'")],
-)
-def test_a_profile_that_was_removed_names_what_to_use(name: str, instead: str) -> None:
-    with pytest.raises(xb.ConfigError, match=instead):
-        xb.evaluate(SCHEMA, {}, {}, profile=name)
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 def test_identical_documents_pass_in_every_profile(profile: str) -> None:
     gold = {"name": "N", "r": [record("a", "1"), record("b", "2")]}

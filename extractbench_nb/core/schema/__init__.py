@@ -7,7 +7,6 @@ from extractbench_nb.core.schema.evaluation_config import PRESETS as PRESETS
 from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig, presets
 from extractbench_nb.core.schema.evaluation_config import parse_config as parse_config
 from extractbench_nb.core.schema.parse import SchemaSource as SchemaSource
-from extractbench_nb.core.schema.parse import is_schema as is_schema
 from extractbench_nb.core.schema.parse import parse_schema
 from extractbench_nb.core.schema.schema_nodes import MISSING as MISSING
 from extractbench_nb.core.schema.schema_nodes import Children as Children

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -21,26 +21,9 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.values.json_values import equality_key, json_type
 from extractbench_nb.errors import ConfigError, nearest
 
-
-class Preset(NamedTuple):
-    """A named metric with its parameters (Table 4 of the ExtractBench paper, and its README)."""
-
-    metric_id: str
-    params: Mapping[str, Any]
-    use: str
-
-
-#: All presets by name, which is that of their metric.
-PRESETS: Mapping[str, Preset] = MappingProxyType(
-    {
-        name: Preset(name, MappingProxyType(entry.preset), entry.use)
-        for name, entry in REGISTRY.built_in.items()
-        if entry.use
-    }
-)
-#: Metric of a node that declares none, by JSON Schema type. Objects and nulls are not scored.
-DEFAULT_METRICS: Mapping[str, str] = MappingProxyType(
-    {e.default_for: name for name, e in REGISTRY.built_in.items() if e.default_for is not None}
+#: Metrics by the names of their presets (Table 4 of the ExtractBench paper, and its README).
+PRESETS: Mapping[str, Metric] = MappingProxyType(
+    {name: entry for name, entry in REGISTRY.built_in.items() if entry.use}
 )
 #: The metric of nodes that are not scored.
 SKIP = REGISTRY.built_in_that("skips").name
@@ -71,10 +54,9 @@ def presets() -> pd.DataFrame:
     >>> presets().set_index("preset").loc["number_tolerance", "params"]
     {'tolerance': 0.001}
     """
-    default_for = {metric: kind for kind, metric in DEFAULT_METRICS.items()}
     return PRESET_COLUMNS.from_rows(
-        (name, preset.metric_id, dict(preset.params), default_for.get(name), preset.use)
-        for name, preset in PRESETS.items()
+        (name, entry.name, dict(entry.preset), entry.default_for, entry.use)
+        for name, entry in PRESETS.items()
     )
 
 
@@ -90,14 +72,11 @@ class MetricSpec:
         Its params as the schema declares them.
     weight : float, optional
         Its weight among the metrics of the node, 0 or more.
-    origin : str, optional
-        Where it comes from: ``preset``, ``metric`` (named directly) or ``default`` (of the type).
     """
 
     metric_id: str
     params: Mapping[str, Any] = field(default_factory=dict)
     weight: float = 1.0
-    origin: str = "metric"
 
     @property
     def entry(self) -> Metric:
@@ -138,15 +117,12 @@ class NodeConfig:
         object.__setattr__(self, "skip", any(spec.entry.skips for spec in self.metrics))
 
 
-_DEFAULTS = {
-    kind: NodeConfig((MetricSpec(name, PRESETS[name].params, 1.0, "default"),))
-    for kind, name in DEFAULT_METRICS.items()
+#: Configs of nodes that declare none, by JSON Schema type. Objects and nulls are not scored.
+DEFAULTS: Mapping[str, NodeConfig] = {
+    entry.default_for: NodeConfig((MetricSpec(name, entry.preset),))
+    for name, entry in PRESETS.items()
+    if entry.default_for is not None
 }
-
-
-def default_config(kind: str) -> NodeConfig | None:
-    """Return the config of a node of this JSON Schema type that declares none."""
-    return _DEFAULTS.get(kind)
 
 
 _METRIC_KEYS = ("metric_id", "params", "weight")
@@ -259,19 +235,16 @@ def _spec(entry: Any, pointer: str, registry: Registry | None) -> MetricSpec:
 
 
 def _named(name: Any, pointer: str, registry: Registry | None) -> MetricSpec:
-    preset = PRESETS.get(name) if isinstance(name, str) else None
-    if preset is not None:
-        return MetricSpec(preset.metric_id, preset.params, 1.0, "preset")
+    """Read the name of a preset or a metric."""
     _expect_metric(name, "preset", pointer, registry)
-    return MetricSpec(name)
+    return MetricSpec(name, PRESETS[name].preset if name in PRESETS else {})
 
 
 def _expect_metric(name: Any, what: str, pointer: str, registry: Registry | None) -> None:
     if registry is None:
         _expect(isinstance(name, str) and bool(name), name, pointer, "the name of a metric")
     elif not isinstance(name, str) or name not in registry.entries:
-        names = {*registry.entries, *(PRESETS if what == "preset" else ())}
-        raise ConfigError(pointer, f"unknown {what} {name!r}; {nearest(name, names)}")
+        raise ConfigError(pointer, f"unknown {what} {name!r}; {nearest(name, registry.entries)}")
 
 
 def _check_keys(value: Mapping[str, Any], allowed: Iterable[str], pointer: str) -> None:

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from extractbench_nb.core.field_metrics.registry import Registry
 from extractbench_nb.core.schema.evaluation_config import (
+    DEFAULTS,
     NodeConfig,
     check_types,
-    default_config,
     for_format,
     parse_config,
 )
@@ -129,7 +129,7 @@ class Outline:
             label = f"{name} | null" if nullable else name
         else:
             kind = name = label = "null" if types else "any"
-        config = default_config(name)
+        config = DEFAULTS.get(name)
         written = part.keywords.get("evaluation_config")
         if written is not None:
             at = f"{part.pointer}/evaluation_config"

@@ -7,7 +7,6 @@ import json
 import warnings
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -20,12 +19,11 @@ from extractbench_nb.core.schema.evaluation_config import (
 )
 from extractbench_nb.core.schema.outline import TOO_DEEP, Outline
 from extractbench_nb.core.schema.schema_nodes import Node, Schema
-from extractbench_nb.core.schema.subschemas import STRUCTURE_OR_REF, all_schemas, short
+from extractbench_nb.core.schema.subschemas import KEYWORDS, STRUCTURE_OR_REF, all_schemas, short
 from extractbench_nb.core.values.json_values import (
-    MAX_VALUES,
-    SCALARS,
     escape_pointer,
     json_type,
+    plain_levels,
     private_copy,
     read_document,
     unescape_pointer,
@@ -109,7 +107,8 @@ def parse_schema(
     if not issubclass(type(schema), Mapping):
         is_text = issubclass(type(schema), str | Path | bytes | bytearray)
         document = read_document(schema, "schema") if is_text else model_schema(schema)
-    if not is_small(document):
+    levels = plain_levels([document])
+    if levels is None or levels > MAX_WRITTEN_LEVELS:
         try:
             document = private_copy(document, "schema", MAX_WRITTEN_LEVELS)
         except InputError as error:
@@ -129,33 +128,13 @@ def parse_schema(
         found = f"a {type(document).__name__}" if kind == "unknown" else kind
         raise SchemaError("", f"found {found}; expected {expected}")
     try:
+        _refuse_other_documents(document)
         return _parsed(document, envelope)
     except SchemaError as error:
         if not isinstance(schema, Path):
             raise
         problem = f"{error.problem} (schema file {str(schema)!r})"
         raise type(error)(error.pointer, problem) from None
-
-
-def is_small(document: Any) -> bool:
-    """Whether a document is plain JSON that is not too deep; raises if it is too large.
-
-    Each level is one step, so that an object that holds itself many times ends at once.
-    """
-    values, level = 0, [document]
-    for _ in range(MAX_WRITTEN_LEVELS):
-        if not level or not _CONTAINERS.issuperset(map(type, level)):
-            return not level
-        values += sum(map(len, level))
-        if values > MAX_VALUES:
-            raise SchemaError("", f"schema has more than {MAX_VALUES:,} values")
-        inner = chain.from_iterable(v.values() if type(v) is dict else v for v in level)
-        level = [value for value in inner if type(value) not in _SCALARS]
-    return False
-
-
-_SCALARS = frozenset((*SCALARS, type(None)))
-_CONTAINERS = frozenset((dict, list))
 
 
 def model_schema(source: Any) -> Any:
@@ -253,9 +232,21 @@ def with_metrics(schema: Schema, metrics: Mapping[str, Any]) -> Schema:
         raise ConfigError(None, f"{where}: {error.problem}") from None
 
 
-def is_schema(document: Mapping[str, Any]) -> bool:
-    """Whether an object has a keyword of a schema, rather than schemas by id."""
-    return not _KEYWORDS.isdisjoint(document)
+def _refuse_other_documents(document: Mapping[str, Any]) -> None:
+    """Refuse an object such as gold: none of its keys is a keyword that says what a value is.
+
+    JSON Schema allows anything under such keys, and an open schema may have words about it alone.
+    """
+    strange = [key for key in document if key not in _ABOUT and not str(key).startswith("x-")]
+    if strange and _KEYWORDS.isdisjoint(document):
+        keys = ", ".join(map(short, strange[:_MOST_NAMED]))
+        more = ", ..." if len(strange) > _MOST_NAMED else ""
+        expected = "'type', 'properties' or another keyword of JSON Schema; is this a document?"
+        raise SchemaError("", f"found the keys {keys}{more}; expected {expected}")
 
 
-_KEYWORDS = STRUCTURE_OR_REF | {*ENVELOPES, "$schema", "$defs", "definitions"}
+_KEYWORDS = KEYWORDS | STRUCTURE_OR_REF | {*ENVELOPES, "$schema"}
+#: Keywords that only tell about a schema.
+_ABOUT = frozenset("title description default examples deprecated readOnly writeOnly".split())
+_ABOUT |= {"$comment", "$id", "id", "evaluation_config", BY_FIELD}
+_MOST_NAMED = 5

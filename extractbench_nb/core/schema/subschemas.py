@@ -377,6 +377,8 @@ _EXPECTED = {
 #: Keywords of 2019-09 and 2020-12 that are refused.
 _DYNAMIC = ("$recursiveRef", "$dynamicRef")
 _CHECKED = frozenset((*_EXPECTED, *_DYNAMIC, "type", "items"))
+#: The keywords that say which values a schema allows.
+KEYWORDS = _HOLDERS | _CHECKED
 _TELLING = frozenset((*_LIMITS, "id", "$id", "items", "additionalItems"))
 
 

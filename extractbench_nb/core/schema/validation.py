@@ -13,9 +13,9 @@ from datetime import datetime
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from ipaddress import IPv6Address
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
 
 from extractbench_nb.core.schema.subschemas import Choices, Patterns, draft_of
 from extractbench_nb.core.values.json_values import count_values, equality_key, json_type
@@ -66,15 +66,7 @@ class Validation:
 _DATE_TIME = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?", re.ASCII
 )
-_CHARACTER = r"(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-f]{2})"
-_URI_REFERENCE = re.compile(
-    rf"(?P<scheme>[a-z][a-z0-9+.-]*:)?"
-    rf"(?://(?:(?:(?!@){_CHARACTER})*@)?(?:\[(?P<ip>[^]]*)\]|(?:(?![:@]){_CHARACTER})*)(?::\d*)?"
-    rf"(?=[/?#]|\Z)|(?!//))(?P<path>(?:{_CHARACTER}|/)*)"
-    rf"(?:\?(?:{_CHARACTER}|[/?])*)?(?:\#(?:{_CHARACTER}|[/?])*)?",
-    re.ASCII | re.IGNORECASE,
-)
-_IP_FUTURE = re.compile(r"[Vv][0-9A-Fa-f]+\.[\w.~!$&'()*+,;=:-]+", re.ASCII)
+_URI_CHARACTERS = re.compile(r"(?:[\w.~:/?#[\]@!$&'()*+,;=-]|%[0-9a-fA-F]{2})*", re.ASCII)
 
 
 def _is_date_time(text: str) -> bool:
@@ -87,12 +79,10 @@ def _is_date_time(text: str) -> bool:
 
 def _is_uri(text: str, *, relative: bool = False) -> bool:
     """Whether a text is a URI of RFC 3986, or a reference to one."""
-    found = _URI_REFERENCE.fullmatch(text)
-    if not found:
+    parts = urlsplit(text)
+    if not _URI_CHARACTERS.fullmatch(text) or parts.netloc.count("@") > 1:
         return False
-    if found["ip"] is not None and not _IP_FUTURE.fullmatch(found["ip"]):
-        IPv6Address(found["ip"])
-    return bool(found["scheme"]) or (relative and ":" not in found["path"].partition("/")[0])
+    return bool(parts.scheme) or (relative and ":" not in parts.path.partition("/")[0])
 
 
 #: Formats that jsonschema checks in every environment; others depend on what is installed.

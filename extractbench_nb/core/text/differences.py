@@ -70,7 +70,7 @@ def explain_block(block: Block, is_only: bool, a: Prepared, b: Prepared) -> str 
         reason = _explain_extra(block.gold, block.gold_at, a, b, is_only)
     else:
         reason = _explain_extra(block.predicted, block.predicted_at, b, a, is_only)
-    if reason or a.outline[0].isdisjoint(b.outline[0]):
+    if reason or a.aliases_within.isdisjoint(b.aliases_within):
         return reason
     # a difference inside two names of one thing: South Korea, Republic of Korea
     i, j = block.gold_at, block.gold_at + len(block.gold)

@@ -48,7 +48,6 @@ _MAX_RATIO = 2_000
 _MIN_SQUASHED = 4
 _MAX_TURNED = 8
 _UNIVERSITY_NAME = 3
-_HOPELESS_RATIO = 70.0
 
 #: Words beside a dash, and codes beside a slash.
 _JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))|(?<![\w/])([a-z]{2,3})/(?=([a-z]{2,3})(?![\w/]))")
@@ -135,8 +134,6 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
         return Verdict(0.0, "different")
     if len(a.tokens) == len(b.tokens) == 1 and (verdict := _of_values(a.tokens[0], b.tokens[0])):
         return verdict
-    if (ratio := _hopeless_ratio(a, b)) is not None:
-        return Verdict(_graded(a, b, ratio), "different")
     if a.squashed == b.squashed and len(a.squashed) >= _MIN_SQUASHED and same_values(a, b):
         return Verdict(0.98, "spacing")
     if not a.aliases.isdisjoint(b.aliases):
@@ -199,19 +196,6 @@ def _is_turned_round(a: Prepared, b: Prepared) -> bool:
         ["".join(filter(str.isalnum, part)) for part in text.split("-")] for text in texts
     )
     return parts != other and sorted(parts) == sorted(other)
-
-
-def _hopeless_ratio(a: Prepared, b: Prepared) -> float | None:
-    """Return the similarity of two texts if it shows that they differ; None if they may agree.
-
-    Whatever explains a difference (abbreviation, acronym, initial, reordering) keeps first letters,
-    or is in the alias table, or leaves most characters in place.
-    """
-    (rows, ours), (others, theirs) = a.outline, b.outline
-    if not (ours & ~theirs and theirs & ~ours and rows.isdisjoint(others)):
-        return None
-    ratio = fuzz.ratio(a.folded, b.folded)
-    return ratio if ratio < _HOPELESS_RATIO else None
 
 
 def _of_values(x: str, y: str) -> Verdict | None:
@@ -358,11 +342,9 @@ def _score_truncated(a: Prepared, b: Prepared) -> float | None:
     return _FAIL_CEILING * share / _TRUNCATION_KEPT
 
 
-def _graded(a: Prepared, b: Prepared, ratio: float | None = None) -> float:
-    """Grade a failed pair in [0, 0.65] by characters and common tokens; `ratio` if it is known."""
-    one, two = a.folded, b.folded
-    if ratio is None or len(one) > _MAX_RATIO or len(two) > _MAX_RATIO:
-        ratio = fuzz.ratio(one[:_MAX_RATIO], two[:_MAX_RATIO])
+def _graded(a: Prepared, b: Prepared) -> float:
+    """Grade a failed pair in [0, 0.65] by characters and common tokens."""
+    ratio = fuzz.ratio(a.folded[:_MAX_RATIO], b.folded[:_MAX_RATIO])
     overlap = 2 * len(a.bag & b.bag) / (len(a.bag) + len(b.bag))
     return _FAIL_SHARE * (0.5 * (ratio / 100) + 0.5 * overlap)
 

@@ -103,8 +103,6 @@ _ATTACHING_GAPS = frozenset(("", " ", "-", ")", ") ", " (", " - "))
 _COMPOUND_GAPS = frozenset((" ", "", ". ", " and ", ", "))
 _COMPOUND_BASES = frozenset(("s", "month", "m", "kg"))
 _ATTACHED_SCALES = frozenset("kKMB")
-_PUNCTUATION = "\"'()[].,;:?!"
-_AROUND_NUMBER = " ,;:()[]?!"
 _INNER_MARKS = str.maketrans("", "", "'.&")
 _EXACT_DIGITS = 15
 _TWO_DIGIT_PIVOT = 70
@@ -201,52 +199,16 @@ def read_tokens(text: str, dates: Sequence[Token] = ()) -> list[Token]:
 
 
 def _split(text: str, offset: int, pieces: list[Token], values: list[int]) -> None:
-    """Cut a stretch of a text, which begins at `offset`, into pieces."""
-    # Most words stand between spaces and punctuation marks and are taken as they are; the pattern
-    # reads the stretches between them. Nothing but numbers and degrees has a space within, and the
-    # words beside a number do not belong to it.
-    start, unread = 0, -1
-    for chunk in text.split(" ") if "°" not in text else [text]:
-        is_bare = chunk.isalpha()
-        word = chunk if is_bare else chunk.strip(_PUNCTUATION)
-        if is_bare or word.isalpha():
-            if unread >= 0:
-                _cut(text, unread, start, offset, pieces, values)
-                unread = -1
-            first = offset + start
-            if not is_bare:
-                first += chunk.index(word)
-            if word.lower() in VALUE_WORDS:
-                values.append(len(pieces))
-            # twice as fast as Token(...), which matters for each word of a text
-            pieces.append(_new(Token, (word, first, first + len(word), "word", None)))
-        elif unread < 0:
-            unread = start
-        start += len(chunk) + 1
-    if unread >= 0:
-        _cut(text, unread, len(text), offset, pieces, values)
-
-
-def _cut(
-    text: str, start: int, end: int, offset: int, pieces: list[Token], values: list[int]
-) -> None:
-    """Cut words, numbers and signs out of a part of a stretch."""
-    number = text[start:end].strip(_AROUND_NUMBER).rstrip(".")
-    if number.isdecimal():  # most numbers stand alone
-        first = text.index(number, start) + offset
-        values.append(len(pieces))
-        pieces.append(_new(Token, (number, first, first + len(number), "number", None)))
-        return
-    for match in _TOKEN.finditer(text, start, end):
+    """Cut a stretch of a text, which begins at `offset`, into words, numbers and signs."""
+    for match in _TOKEN.finditer(text):
         kind, piece = match.lastgroup or "", match[0]
         first, last = match.span()
-        if kind in ("word", "dotted"):
-            if not piece.isalpha():
-                piece = piece.translate(_INNER_MARKS)
-            if piece.lower() in VALUE_WORDS:
-                values.append(len(pieces))
-        else:
+        is_word = kind in ("word", "dotted")
+        if is_word and not piece.isalpha():
+            piece = piece.translate(_INNER_MARKS)
+        if not is_word or piece.lower() in VALUE_WORDS:
             values.append(len(pieces))
+        # twice as fast as Token(...), which matters for each word of a text
         pieces.append(_new(Token, (piece, first + offset, last + offset, kind, None)))
 
 

@@ -72,9 +72,6 @@ _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
 _LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
 _CODE_BEFORE = re.compile(r"(?:[A-Za-z]-?|\d-\d{1,4}-)$")
 _MIN_PADDED = 3
-_OPTIONAL = frozenset(
-    (*lexicon.LEGAL_SUFFIXES, *lexicon.HONORIFICS, *lexicon.DEGREES, *lexicon.DROPPABLE)
-)
 
 
 class Prepared:
@@ -145,21 +142,15 @@ class Prepared:
         return tuple(part for part in parts if part)
 
     @cached_property
-    def outline(self) -> tuple[frozenset[int], int]:
-        """Alias rows that name a part of a short text, and a bit mask of first letters.
-
-        The letters are those of tokens that the other text must match.
-        """
+    def aliases_within(self) -> frozenset[int]:
+        """Rows of the alias table that name a part of a short text."""
         found: set[int] = set()
         if len(self.tokens) <= _MAX_ALIAS_TEXT:
             lengths = _alias_lengths()
             for i, token in enumerate(self.tokens):
                 for size in lengths.get(token, ()):
                     found |= aliases(self.tokens[i : i + size])
-        mask = 0
-        for letter in {token[0] for token in self.bag - _OPTIONAL}:
-            mask |= 1 << (ord(letter) & 63)
-        return frozenset(found), mask
+        return frozenset(found)
 
     @cached_property
     def person(self) -> Person | None:
