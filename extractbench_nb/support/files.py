@@ -11,6 +11,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import tokenize
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
@@ -205,7 +206,7 @@ def _hash(path: Path, size: int, changed: int) -> str:
 def source_hash(function: Any) -> str:
     """Hash the source of a function, or its bytecode if the source is not available."""
     for thing in (function, type(function)):
-        with suppress(OSError, TypeError):
+        with suppress(OSError, TypeError, SyntaxError, tokenize.TokenError):  # not Python
             return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
     code = getattr(function, "__code__", None)
     content = marshal.dumps(code) if code is not None else repr(type(function)).encode()

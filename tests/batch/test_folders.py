@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb.core.field_metrics.registry import metric
 from extractbench_nb.runs import evaluate_runs, load_evaluations
+from extractbench_nb.support.files import source_hash
 from tests.waiting import PATIENCE, wait_until
 
 PARTS = ("fields", "arrays", "matches", "judge_calls")
@@ -271,6 +273,20 @@ def test_schemas_with_other_metrics_may_be_added(three, calls, tmp_path):
     metric("own")(lambda gold, predicted: 0.5)
     with pytest.raises(xb.InputError, match="another metric 'own'"):
         evaluate_runs(three, progress=False, resume=tmp_path)
+
+
+def test_source_of_a_file_that_is_not_python(tmp_path, monkeypatch):
+    """As in a template: the name of the file leads to text that Python cannot read."""
+    page = tmp_path / "page.txt"
+    page.write_text("def own(gold, predicted):\n    return ((\n", encoding="utf-8")
+    module = ModuleType("page")
+    module.__file__ = str(page)
+    monkeypatch.setitem(sys.modules, "page", module)
+    body = "def {}(*values): return {}\nclass {}:\n    def __call__(self, *values): return []"
+    for names in (("a", 0.5, "A"), ("b", 0.7, "B")):
+        exec(compile(body.format(*names), page, "exec"), vars(module))  # noqa: S102
+    things = (module.a, module.b, module.A(), module.B())
+    assert len({source_hash(thing) for thing in things}) == len(things)
 
 
 class Strict:
