@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -515,7 +516,8 @@ def score_citations(
         rows.append(about | _checked(found, passed, page, box))
     if rows and not any(row["field"] for row in rows):
         raise InputError(
-            f"citations: no path is one of the result; the first is {rows[0]['path']!r}"
+            f"citations: no {', '.join([*keys, 'path'])} is one of the result; the first is "
+            f"{', '.join(repr(rows[0][name]) for name in [*keys, 'path'])}"
         )
     return CITATION_COLUMNS.from_records(rows)
 
@@ -523,7 +525,7 @@ def score_citations(
 def _place_of(row: dict[Any, Any]) -> tuple[int, Box | None]:
     """Return the page of a citation, and its box if it has one."""
     page, given = row["page"], [row.get(name) for name in EDGES]
-    if pd.isna(page) or int(page) != page or page < 1:
+    if not isinstance(page, Real) or page % 1 or page < 1:
         raise InputError(f"citations: page of {row['path']!r} is {page!r}; expected 1 or more")
     sides = [float(side) for side in given if side is not None and not pd.isna(side)]
     if sides and len(sides) < len(EDGES):

@@ -315,7 +315,7 @@ def _check_columns(frame: pd.DataFrame, dataset: Documents | None, given: set[st
     absent = [name for name in needed if name not in given.union(names)]
     if absent:
         options = [f"{name}=" for name in ("schema", "gold") if name in absent]
-        more = f"; or pass {' and '.join(options)}, or dataset=" if options else ""
+        more = f"; pass {' and '.join(options)}, or dataset=" if options else ""
         shown = fitted(", ".join(map(repr, names)), 200)
         raise InputError(f"runs has no column {', '.join(map(repr, absent))}{more}; found {shown}")
     taken = [name for name in SUMMARIES.names[len(IDS) :] if name in names]
@@ -332,6 +332,8 @@ def _golds(gold: Any) -> Mapping[str, Any]:
     if not isinstance(gold, str | Path):
         kind = type(gold).__name__
         raise InputError(f"gold is {kind}; expected a folder, or a dict from document to gold")
+    if not Path(gold).is_dir():
+        raise InputError(f"gold: no folder {str(gold)!r}")
     files = list_files(Path(gold), _SUFFIX)
     golds = {path.name.removesuffix(_SUFFIX).removesuffix(".gold"): path for path in files}
     if not golds:

@@ -298,8 +298,8 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
     sources = [_loaded(baseline, "baseline"), _loaded(evs, "evs")]
     outputs = [_with_names(summary_of(source)) for source in sources]
     names = [list(frame["run"].unique()) for frame in outputs]
-    candidate = _chosen(names[1], run, "run", "evs", None)
-    runs = _chosen(names[0], baseline_run, "baseline_run", "baseline", candidate), candidate
+    candidate = _chosen(names[1], run, "run", "the candidate", None)
+    runs = _chosen(names[0], baseline_run, "baseline_run", "the baseline", candidate), candidate
     if sources[0] is sources[1] and runs[0] == runs[1]:
         raise InputError(
             f"baseline and evs are the same results, and both runs are {runs[0]!r}: nothing is "

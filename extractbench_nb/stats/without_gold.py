@@ -95,8 +95,8 @@ def votes_between_runs(runs: Any, dataset: Documents | None = None, **options: A
         runs, dataset = runs.runs, runs if dataset is None else dataset
     runs = frame_of_runs(runs)
     refuse_missing(runs, ("run", "document", "predicted"), "runs")
-    if dataset is None and "schema" not in options:
-        refuse_missing(runs, ("schema",), "runs")
+    if dataset is None and "schema" not in options and "schema" not in runs:
+        raise InputError("runs has no column 'schema'; pass schema= or dataset=")
     pairs = []
     outputs: dict[tuple[str, str], tuple[bool, int]] = {}
     for document, group in runs.groupby("document", sort=False):

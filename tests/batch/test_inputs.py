@@ -117,7 +117,10 @@ def changed(frame_of, **columns):
 
 REFUSED = {
     "no column": (lambda f: changed(f).drop(columns="predicted"), "no column 'predicted'; found "),
-    "no gold": (lambda f: changed(f).drop(columns="gold"), "no column 'gold'.*dataset="),
+    "no gold": (
+        lambda f: changed(f).drop(columns="gold"),
+        "no column 'gold'; pass gold=, or dataset=",
+    ),
     "empty": (lambda f: changed(f).iloc[:0], "runs is an empty DataFrame"),
     "nothing": (lambda _: pd.DataFrame(), "runs is an empty DataFrame"),
     "twice": (lambda f: changed(f, document="d"), "more than one row for run 'r', document 'd'"),
@@ -233,13 +236,15 @@ def test_gold_fills_what_the_runs_do_not_have(frame_of, small):
 
 GOLDS = {
     "another kind": (5, "gold is int; expected a folder, or a dict"),
-    "no folder": ("nowhere", "gold: no document.json or document.gold.json in folder 'nowhere'"),
+    "no folder": ("nowhere", "gold: no folder 'nowhere'"),
+    "empty folder": (".", "gold: no document.json or document.gold.json in folder '.'"),
     "document": ({"tow": {}}, "gold has no document 'two'; did you mean 'tow'"),
 }
 
 
 @pytest.mark.parametrize("gold, message", GOLDS.values(), ids=GOLDS)
-def test_gold_that_does_not_fit(gold, message, frame_of):
+def test_gold_that_does_not_fit(gold, message, frame_of, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     runs = frame_of(("r", "two", GOOD)).drop(columns="gold")
     with pytest.raises(xb.InputError, match=message):
         evaluate_runs(runs, gold=gold, progress=False)

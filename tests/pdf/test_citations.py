@@ -87,6 +87,8 @@ def test_results_of_many_documents_and_runs(dataset: xb.runs.Dataset) -> None:
     for name in ("run", "document"):
         with pytest.raises(xb.InputError, match=f"several {name}s"):
             score_citations(evs, cited.drop(columns=name), dataset)
+    with pytest.raises(xb.InputError, match=r"no run, document, path is .* is 'other', 'night bus"):
+        score_citations(evs, cited.query("document == @NIGHT").assign(run="other"), dataset)
 
 
 def test_items_are_cited_by_their_own_index(dataset: xb.runs.Dataset) -> None:
@@ -119,6 +121,8 @@ def test_a_document_without_text_or_pdf_has_no_verdict(
         ({"page": 1}, "no column 'path'"),
         ({"path": "$.heading", "page": 0}, "expected 1 or more"),
         ({"path": "$.heading", "page": 1.5}, "expected 1 or more"),
+        ({"path": "$.heading", "page": "p. 1"}, "page of .* is 'p. 1'; expected 1 or more"),
+        ({"path": "$.heading", "page": None}, "expected 1 or more"),
         ({"path": "$.heading", "page": 1, "x0": 3.0}, "needs all of"),
         ({"path": "$.nothing", "page": 1}, "no path is one"),
     ],

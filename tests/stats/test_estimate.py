@@ -216,6 +216,12 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         xb.stats.estimate(outputs_of(dict.fromkeys(VENDORS[:3], 0.0), documents=1), **options)
 
 
+def test_runs_without_a_schema_are_told_what_to_pass() -> None:
+    runs = outputs_of(dict.fromkeys(VENDORS[:3], 0.0), documents=1).drop(columns="schema")
+    with pytest.raises(InputError, match="no column 'schema'; pass schema= or dataset="):
+        xb.stats.estimate(runs)
+
+
 def test_a_folder_is_read_like_a_frame(tmp_path: Path) -> None:
     runs = outputs_of(dict.fromkeys(VENDORS[:3], 0.2), documents=2)
     for run, document, predicted in runs[["run", "document", "predicted"]].itertuples(index=False):

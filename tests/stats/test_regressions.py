@@ -254,8 +254,8 @@ def test_other_code_of_a_metric_is_refused() -> None:
 
 
 ARGUMENTS = [
-    ({"run": "rum"}, "run='rum' is not in evs; did you mean 'run'"),
-    ({"baseline_run": "rum"}, "baseline_run='rum' is not in baseline"),
+    ({"run": "rum"}, "run='rum' is not in the candidate; did you mean 'run'"),
+    ({"baseline_run": "rum"}, "baseline_run='rum' is not in the baseline"),
     ({"measure": "pas_rate"}, "measure='pas_rate'; did you mean 'pass_rate'"),
     ({"max_drop": -0.1}, "max_drop=-0.1; it is a share from 0 to 1"),
     ({"max_drop": True}, "max_drop=True"),
@@ -279,7 +279,9 @@ def test_bad_arguments(options: Any, message: str) -> None:
 
 
 def test_one_of_several_runs_must_be_chosen() -> None:
-    with pytest.raises(xb.InputError, match=r"evs has 4 runs; choose one with run=: 'heron-vis"):
+    with pytest.raises(
+        xb.InputError, match=r"the candidate has 4 runs; choose one with run=: 'heron-vis"
+    ):
         xb.regressions(sample("paper"), sample("paper"))
     with pytest.raises(xb.InputError, match="have no document in common"):
         xb.regressions(sample("strict"), batch({"d": GOLD}), baseline_run=RUNS[0])
