@@ -188,6 +188,8 @@ def _kind(row: Mapping[Any, Any]) -> str:
         values = (row["predicted"], row["gold"])
         x, y = (read_number(v) or 1.0 if isinstance(v, str) else v for v in values)
         return f"{mismatch}:{round(math.log10(abs(x / y))) if x and y else 0}"
+    if mismatch == "unit" and row["outcome"] == "structural":  # the number alone is asked for
+        return "structural"
     if isinstance(mismatch, str):
         is_in_gold = isinstance(row["gold"], str) and is_placeholder(row["gold"])
         return "null_word_in_gold" if mismatch == "null_word" and is_in_gold else mismatch

@@ -30,6 +30,7 @@ def lines(source: Any, **options: Any) -> list[str]:
         (NUMBER, 7, 70, f"`f` ten times too large: {UNIT}; e.g."),
         (NUMBER, 5, -5, "`f` with the other sign: keep the sign"),
         (NUMBER, 5, "5", "`f` of another JSON type: return the JSON type that the schema declares"),
+        (NUMBER, 1190, "1.190,00 €", "`f` of another type: return the type that the schema"),
         (NUMBER | {"type": ["number", "string"]}, 5, [1], "`f` of another type: return the type"),
         (NUMBER, 5, {"x": 1}, "`f` of another type: return the type that the schema declares"),
         (NUMBER, [5], 5, "`f` where gold has another type than the schema: correct gold or"),
