@@ -426,13 +426,14 @@ class EvaluationView(View):
         said = f"{total:,} of {plural(len(self._fields), 'row')}"
         said += f", {folded:,} of them under their arrays" if folded else ""
         only = f": {words}" if words else ""
+        inside = f"; {folded:,} more in arrays: xb.show_matches({self._variable}, path)"
         body: list[Node] = []
         opened = self._shown_in(self._chosen)
         for row in self._fields.loc[cut.of(self._listed)].itertuples():
             body.append(self._row(row, chosen=row.Index == opened))
             if row.Index == opened and row.path in self._items:
-                inside = h("td", self._pairs(row.path), colspan=5)
-                body.append(h("tr", inside, key=f"pairs {row.Index}", cls="xb-inside"))
+                cell = h("td", self._pairs(row.path), colspan=5)
+                body.append(h("tr", cell, key=f"pairs {row.Index}", cls="xb-inside"))
         heads = [
             h("th", name, scope="col", cls="xb-num" if name == "score" else None)
             for name in ("outcome", "path", "gold", "predicted", "score")
@@ -445,7 +446,7 @@ class EvaluationView(View):
         return h(
             "div",
             ui.listed(said + only, cut, "rows"),
-            h("p", ui.shown_text(cut, "Rows") + only, static=True),
+            h("p", ui.shown_text(cut, "Rows") + only + (inside if folded else ""), static=True),
             h("div", table, cls="xb-scroll", scroll=True)
             if cut.total
             else h("p", empty, cls="xb-empty"),
