@@ -525,7 +525,8 @@ def score_citations(
 def _place_of(row: dict[Any, Any]) -> tuple[int, Box | None]:
     """Return the page of a citation, and its box if it has one."""
     page, given = row["page"], [row.get(name) for name in EDGES]
-    if not isinstance(page, Real) or page % 1 or page < 1:
+    is_number = isinstance(page, Real)
+    if not is_number or page % 1 or page < 1:
         raise InputError(f"citations: page of {row['path']!r} is {page!r}; expected 1 or more")
     sides = [float(side) for side in given if side is not None and not pd.isna(side)]
     if sides and len(sides) < len(EDGES):
