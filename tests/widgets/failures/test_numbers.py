@@ -148,7 +148,7 @@ def test_sources(source: Any, rows: list[str], columns: list[str]) -> None:
     [
         (lambda f: f.drop(columns="gold"), "there is no column 'gold'"),
         (lambda f: f.assign(outcome="corect"), "outcome 'corect' is unknown; did you mean"),
-        (lambda _: {}, "an empty mapping holds no results"),
+        (lambda _: {}, "holds no results"),
         (lambda _: 3, "int has no frame 'fields'"),
     ],
 )
