@@ -38,12 +38,17 @@ def tabulated(frame: pd.DataFrame) -> str:
         "--:" if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].dtype != bool else "---"
         for name in frame.columns
     ]
-    rows = [[_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in [heads, marks, *rows])
+    columns = [
+        [_cell(value, rounded=pd.api.types.is_float_dtype(frame[name])) for value in frame[name]]
+        for name in frame.columns
+    ]
+    rows = [heads, marks, *map(list, zip(*columns, strict=True))]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def _cell(value: Any) -> str:
-    text = f"{value:.3f}" if isinstance(value, float) else "" if pd.isna(value) else str(value)
+def _cell(value: Any, *, rounded: bool) -> str:
+    """Write a value; numbers of gold and predictions, in a column of objects, as they are."""
+    text = "" if pd.isna(value) else f"{value:.3f}" if rounded else str(value)
     return text.replace("|", r"\|").replace("\n", " ")
 
 

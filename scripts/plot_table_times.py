@@ -1,4 +1,4 @@
-"""Time grid table similarity by size, and draw docs/howto/table_times.svg: time against cells.
+"""Time grid table similarity by size, and draw docs/explanation/table_times.svg.
 
     python -m scripts.plot_table_times
 
@@ -21,7 +21,7 @@ from tests.tables import oracle
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-TARGET = Path(__file__).resolve().parents[1] / "docs" / "howto" / "table_times.svg"
+TARGET = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "table_times.svg"
 SIZES = ((3, 3), (5, 5), (10, 5), (10, 10), (20, 10), (40, 12), (100, 20), (200, 30), (500, 30))
 LARGEST = {"paper": 15_000, "released": 15_000, "paper, pair by pair": 200}
 COLOURS = ("#0072B2", "#009E73", "#D55E00")

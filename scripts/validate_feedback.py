@@ -1,6 +1,6 @@
 """Whether an optimiser improves through the text of the feedback: DSPy's GEPA with scripted models.
 
-Needs ``pip install dspy`` (3.4); writes the table of docs/howto/optimise_a_prompt.md.
+Needs ``pip install dspy`` (3.4); prints the figures of docs/explanation/validation.md.
 """
 
 import json

@@ -275,9 +275,8 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     valid outputs, a biased sample (section 4.1 of the ExtractBench paper).
 
     Intervals are Wilson's, over documents: of their number for ``valid_rate``, else of an effective
-    number from the variance between the documents of each schema (Korn and Graubard, 1998). In
-    simulations with 2 to 30 documents per schema, 95 % intervals contained the true rate in at
-    least 92 % of cases. They leave out the variation between answers of the same model.
+    number from the variance between the documents of each schema (Korn and Graubard, 1998).
+    They leave out the variation between answers of the same model.
 
     Examples
     --------

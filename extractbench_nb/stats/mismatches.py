@@ -52,7 +52,7 @@ KINDS = (
     Kind("other_item", "gold of the same field in one or two other items", "Al Meyer", "Bob Stone"),
     Kind("misplaced", "gold of another field of the same object", "Smith", "Jonathan"),
     Kind("power_of_ten", "predicted = gold * 10^n", 1.25, 1250),
-    Kind("rounding", "one number is the other with fewer digits, within 5 %", 12.3456, 12.35),
+    Kind("rounding", "one number is the other with fewer significant digits", 12.3456, 12.35),
     Kind("day_month_swapped", "day and month exchanged", "2024-03-05", "2024-05-03"),
     Kind("date", "another date, or another time on the same day", "2024-03-05", "2023-03-05"),
     Kind("order", "the same words in another order", "Smith, John", "John Smith"),
