@@ -58,7 +58,7 @@ _MOST = 10
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="Where schemas and gold are, if the folders hold outputs: sample, extractbench or a "
+    help="Source of schemas and gold, if the folders hold outputs: sample, extractbench or a "
     "folder.",
 )
 @click.option("--summary", type=_FILE, metavar="FILE", help="Write a Markdown summary there.")
@@ -78,9 +78,9 @@ def gate(
 ) -> None:
     """Fail if a candidate is worse than a baseline.
 
-    BASELINE and CANDIDATE are each what `batch --save-to` wrote or, with --dataset, a folder of
-    outputs (RUN/DOCUMENT.json), which are evaluated with the profile of the other side's results
-    unless --profile is given.
+    BASELINE and CANDIDATE are folders of results that `batch --save-to` wrote. With --dataset,
+    they can also be folders of outputs (RUN/DOCUMENT.json), which are evaluated with the profile
+    of the other side's results unless --profile is given.
 
     \b
     Verdict and exit status:

@@ -466,7 +466,7 @@ def _share(part: float, whole: float) -> float:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableComparison(TextCard):
-    """The result of one comparison of tables, frozen; made by `compare`.
+    """The immutable result of comparing two tables; made by `compare`.
 
     A `ScoredResult`: statistics and views take it with ``measure=``, such as ``"cell_f1"``.
 

@@ -81,7 +81,7 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
         How predicted array items are paired with gold items. ``"optimal"`` is the best one-to-one
         assignment, after items with equal keys where the schema names a ``key``; ``"llm"`` asks a
         model, see `LLMAligner`. Or a function ``(gold items, predicted items, item node) -> index
-        pairs``, which may be an ``async def``; its pairs stand, however unlike the items are.
+        pairs``, which may be an ``async def``; its pairs are kept, even if the items differ a lot.
     profile : str or Profile, optional
         The rules. In ``"strict"`` each field of array items counts, and invented values cost
         points; ``"paper"`` is for numbers that are compared with the paper's. `profiles` shows

@@ -118,7 +118,7 @@ AUDITED_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Audit(DescribedFrames):
-    """The findings of an audit of a dataset; made by `audit`. Some suspected values are right.
+    """The findings of a dataset audit, some of them false alarms; made by `audit`.
 
     Attributes
     ----------

@@ -186,7 +186,7 @@ class LLM(Shown):
 
     @property
     def spent_usd(self) -> float:
-        """US dollars spent in this process, as far as prices are known; a copy has spent none."""
+        """US dollars spent in this process, as far as prices are known; a copy starts at 0."""
         return self.queue.budget.spent_usd
 
     @property

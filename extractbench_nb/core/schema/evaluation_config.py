@@ -80,7 +80,7 @@ class MetricSpec:
 
     @property
     def entry(self) -> Metric:
-        """What the metric of this name declares; `UNKNOWN` if there is none (any more)."""
+        """The declaration of the metric with this name; `UNKNOWN` if it does not exist."""
         return REGISTRY.look_up(self.metric_id)
 
     def __hash__(self) -> int:

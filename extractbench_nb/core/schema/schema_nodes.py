@@ -267,7 +267,7 @@ class Node:
 
     @property
     def params_text(self) -> str:
-        """The declared params of the node's metric as one text, empty where there are none."""
+        """The declared params of the node's metric as one text; empty if there are none."""
         if not self.declared or len(self.specs) != 1 or not self.specs[0].params:
             return ""
         params = self.specs[0].params.items()
@@ -456,7 +456,7 @@ class Schema:
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
 
     def nodes_of(self, field: str) -> list[Node]:
-        """Return the nodes of a field; several where branches of a union declare it each.
+        """Return the nodes of a field; several if several branches of a union declare it.
 
         Parameters
         ----------
