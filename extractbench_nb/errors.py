@@ -65,7 +65,7 @@ class SchemaError(ExtractBenchError):
 
 
 class ConfigError(SchemaError):
-    """An ``evaluation_config`` that names an unknown metric or preset, or has bad params.
+    """An ``evaluation_config`` that names an unknown metric or preset, or has invalid params.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def compare(
     ------
     InputError
         If the table is unknown, the dataset is not the released one, a run or model is
-        unknown, no run is named as a model of the paper, or two runs stand for the same model.
+        unknown, no run is named as a model of the paper, or two runs name the same model.
 
     Examples
     --------

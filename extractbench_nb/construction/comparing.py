@@ -221,8 +221,8 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     Returns
     -------
     TableComparison
-        ``.cells``, ``.matches`` of rows, ``.columns`` and ``.summary``; ``.meta["problem"]`` says
-        what was repaired, and what is odd.
+        ``.cells``, ``.matches`` of rows, ``.columns`` and ``.summary``; ``.meta["problem"]``
+        describes repairs and irregularities.
 
     Raises
     ------

@@ -102,8 +102,8 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     Raises
     ------
     SchemaError, ConfigError
-        The schema cannot be read, names an unknown metric or a bad param, or is another document,
-        such as gold.
+        The schema cannot be read, names an unknown metric or an invalid param, or is another
+        document, such as gold.
     InputError
         Gold is not JSON, or is None or a list although the schema declares an object; a prediction
         contains a dataclass, a file cannot be read, or an option is unknown. Or the path of an

@@ -265,7 +265,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     Returns
     -------
     Repaired
-        Text that parses strictly is returned as it is. Text that was cut off is read up to the cut.
+        Text that parses strictly is returned unchanged. Truncated text is read up to the cut.
         Otherwise `json_repair` closes open brackets, removes trailing commas and prose, and adds
         quotes. A repaired value is a guess, and its score is not a result of the model.
 
@@ -336,7 +336,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
         columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or ``predicted``
         in its place; optionally meta, see `parse_output`.
     dataset : Dataset, str or path
-        Where schemas and gold come from; or what `load_dataset` takes.
+        The source of schemas and gold, or what `load_dataset` takes.
 
     Returns
     -------

@@ -107,7 +107,7 @@ def agreement(a: object, b: object, *, confidence: float = 0.95) -> Agreement:
     a, b : Evaluation, results of a batch, pandas.DataFrame, mapping or list
         Results with `fields`, as in `breakdown`.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
@@ -376,7 +376,7 @@ def judge_agreement(
         Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones,
         without ``array_llm``, whose verdict follows from the alignment of its items.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
@@ -575,7 +575,7 @@ def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfCo
         Results with ``judge_calls`` of a judge that makes several calls per question:
         ``LLMJudge(n=5)``, or an `Ensemble` of models.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------

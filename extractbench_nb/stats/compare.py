@@ -324,7 +324,7 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
         The group to compare all others with (a tuple for several columns); by default all pairs
         are compared.
     confidence : float, optional
-        Of the intervals, between 0 and 1; tests use 1 - confidence.
+        Confidence level of the intervals, between 0 and 1; tests use 1 - confidence.
     resamples : int, optional
         Bootstrap resamples and sign flips, 100 and up.
     seed : int, optional

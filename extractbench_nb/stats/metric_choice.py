@@ -184,7 +184,7 @@ def choose_metric(
     judge : str or Judge, optional
         Of judged metrics.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------

@@ -55,7 +55,7 @@ def run_agreement(runs: Any, *, dataset: Documents | None = None, **options: Any
     runs : pandas.DataFrame, folder or Dataset
         As `evaluate_runs` takes them; gold is not used.
     dataset : Dataset, optional
-        Where schemas come from if they are not a column.
+        The source of schemas if they are not a column.
     **options : object
         Of `evaluate_runs`: schema, judge, profile, n_jobs, ...
 
@@ -245,7 +245,7 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     max_gap : float, optional
         Largest mean distance, over runs, between estimate and `gold`, in [0, 1].
     confidence, seed : float and int, optional
-        Of the bootstrap intervals.
+        Confidence level and seed of the bootstrap intervals.
     **options : object
         Further arguments of `run_agreement`.
 
@@ -444,7 +444,8 @@ def calibration(
     bins : int, optional
         Maximum number of bins of equal mass; equal confidences share a bin.
     confidence : float, optional
-        Of the intervals, between 0 and 1. Their sample size is the number of documents.
+        Confidence level of the intervals, between 0 and 1. Their sample size is the number of
+        documents.
 
     Returns
     -------

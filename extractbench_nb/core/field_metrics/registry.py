@@ -343,7 +343,7 @@ def metric(
     applies_to : str or iterable of str, optional
         ``string``, ``number``, ``integer``, ``boolean``, ``array`` or ``any``.
     source : str, optional
-        Where the definition comes from.
+        The source of the definition.
 
     Returns
     -------

@@ -81,7 +81,7 @@ class Node:
     schema_path : str
         Path in the JSON Schema, ``$.properties.authors.items.properties.name``.
     pointer : str
-        JSON Pointer of the definition (the target, where a ``$ref`` leads there).
+        JSON Pointer of the definition (the target of a ``$ref``).
     field : str
         Instance path without indices, ``authors[].name``.
     name : str
@@ -93,18 +93,18 @@ class Node:
     config : NodeConfig or None
         Effective scoring rules: declared, agreed by the branches, or the default of the type.
     declared : bool
-        Whether the config stands in the schema at this node.
+        Whether the schema declares the config at this node.
     keywords : mapping
         The merged JSON Schema keywords, unknown ones included.
     ref : str or None
         The ``$ref`` that led here.
     recursive : bool
         The node closes a cycle of references, or is a reference in a schema that unfolds to more
-        than 50,000 nodes: it is unfolded only where data goes on.
+        than 50,000 nodes: it is unfolded only as deep as the data.
     structure : frozenset of str
-        JSON Pointers of the schemas that say what is below the node.
+        JSON Pointers of the schemas that define what is below the node.
     flattened : bool
-        An array node that stands for a map from keys to arrays.
+        An array node that represents a map from keys to arrays.
     step : str
         The last step as it is written in an instance path, ``.name``.
     loader : callable, optional
