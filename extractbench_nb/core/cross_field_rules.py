@@ -30,11 +30,11 @@ RULE_COLUMNS = FrameSpec(
     (
         Column("rule", "string", "name of the rule"),
         Column("applies_to", "string", "patterns of schema names; * is every schema"),
-        Column("outcome_gold", "string", "what the rule says of gold", _OUTCOMES),
+        Column("outcome_gold", "string", "result of the rule for gold", _OUTCOMES),
         Column(
             "outcome_predicted",
             "string",
-            "what the rule says of the prediction; missing if it is not JSON",
+            "result for the prediction; missing if it is not JSON",
             _OUTCOMES,
             nullable=True,
         ),

@@ -301,10 +301,12 @@ JUDGE_PAIRS = FrameSpec(
         Column("judge_a", "string", "first judge"),
         Column("judge_b", "string", "second judge"),
         Column("fields", "int64", "fields on which both gave a verdict", "0 and up"),
-        Column("without_verdict", "int64", "fields on which one gave none, or both", "0 and up"),
+        Column(
+            "without_verdict", "int64", "fields without a verdict from at least one", "0 and up"
+        ),
         Column("identical", "int64", "fields whose two values are equal; left out", "0 and up"),
         Column("unmatched", "int64", "fields that only one side has; left out", "0 and up"),
-        Column("agree", "float64", "share of `fields` on which both say the same", "0 to 1", True),
+        Column("agree", "float64", "share of `fields` with equal verdicts", "0 to 1", True),
         Column("agree_low", "float64", "lower end of its interval", "0 to 1", True),
         Column("agree_high", "float64", "upper end", "0 to 1", True),
         Column("kappa", "float64", "Cohen's kappa; missing: not defined", "-1 to 1", True),

@@ -60,7 +60,7 @@ _DIFFERENCES = (
     Column("only_b", "int64", "documents that only b has", "0 and up"),
     Column("mean_a", "Float64", "mean of a", "", True),
     Column("mean_b", "Float64", "mean of b", "", True),
-    Column("b_minus_a", "Float64", "mean difference; positive where b is higher", "", True),
+    Column("b_minus_a", "Float64", "mean difference; positive if b is higher", "", True),
     Column("low", "Float64", "lower end of its interval, not corrected for pairs", "", True),
     Column("high", "Float64", "upper end", "", True),
     Column("method", "string", "of the interval", _DIFFERENCE_METHODS, True),
@@ -71,7 +71,7 @@ _DIFFERENCES = (
     Column("p_holm", "Float64", "p_value after Holm's correction within the measure", "", True),
     Column("significant", "boolean", "whether p_holm is at most 1 - confidence", "", True),
     Column(
-        "detectable", "Float64", "true difference that is found with 80 % probability", "", True
+        "detectable", "Float64", "true difference that is detected with 80 % probability", "", True
     ),
 )
 

@@ -160,13 +160,15 @@ def counted_nodes(fields: pd.DataFrame) -> pd.DataFrame:
 # --- pass rates without gold --------------------------------------------------------------------
 
 _SHARED = (
-    Column("documents", "int64", "documents that the row is a mean of", "1 and up"),
+    Column("documents", "int64", "documents that the row averages", "1 and up"),
     Column("agreement", "float64", "mean share of the votes that agree", "0 to 1", True),
     Column("estimate", "float64", "pass rate; missing: see `reason`", "0 to 1", True),
     Column("low", "float64", "lower end of its interval", "0 to 1", True),
     Column("high", "float64", "upper end", "0 to 1", True),
     Column("grounded", "float64", "share of values in the PDF, of those looked up", "0 to 1", True),
-    Column("doubted", "float64", "share of values that PDF or rules speak against", "0 to 1", True),
+    Column(
+        "doubted", "float64", "share of values that the PDF or rules contradict", "0 to 1", True
+    ),
     Column("gold", "float64", "pass rate against gold", "0 to 1", True),
     Column("gap", "float64", "what the estimate is or would be, minus gold", "-1 to 1", True),
     Column("reason", "string", "why there is no estimate", nullable=True),

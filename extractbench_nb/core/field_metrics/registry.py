@@ -188,12 +188,12 @@ METRIC_COLUMNS = FrameSpec(
     "one row per metric",
     (
         Column("metric", "string", "name to write in evaluation_config"),
-        Column("applies_to", "string", "JSON types it is meant for"),
+        Column("applies_to", "string", "JSON types that it compares"),
         Column("params", "object", "params and their defaults, as a dict"),
         Column("ranges", "string", "allowed values of each param"),
         Column("pass_rule", "string", "when a score passes"),
         Column("judged", "bool", "whether a judge decides it"),
-        Column("source", "string", "where the definition comes from"),
+        Column("source", "string", "source of the definition"),
         Column("summary", "string", "what it compares"),
     ),
 )

@@ -33,7 +33,7 @@ PRESET_COLUMNS = FrameSpec(
     "one row per preset",
     (
         Column("preset", "string", "name to write in evaluation_config"),
-        Column("metric", "string", "metric it stands for"),
+        Column("metric", "string", "metric that it names"),
         Column("params", "object", "params it sets, as a dict"),
         Column("default_for", "string", "JSON type that uses it by default", nullable=True),
         Column("use", "string", "what it is for"),

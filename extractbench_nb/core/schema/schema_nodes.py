@@ -552,15 +552,15 @@ SCHEMA_COLUMNS = FrameSpec(
     "schema",
     "one row per node of the schema",
     (
-        Column("schema_path", "string", "where the node stands, `$.properties.a.items`"),
+        Column("schema_path", "string", "position of the node, `$.properties.a.items`"),
         Column("field", "string", "instance path without indices, `a[].b`; `$` is the root"),
-        Column("type", "string", "type as the schema says, `integer | null`"),
+        Column("type", "string", "type in the schema, `integer | null`"),
         Column("depth", "int64", "nesting depth; items are one level deeper", "0 and up"),
         Column("required", "bool", "whether the parent requires the key"),
         Column("nullable", "bool", "whether null is allowed"),
         Column("metric", "string", "metric id(s), joined by ` + `", nullable=True),
         Column("params", "object", "params of the metric, a dict (a list of dicts for several)"),
-        Column("description", "string", "the schema's own words", nullable=True),
+        Column("description", "string", "description in the schema", nullable=True),
     ),
 )
 
