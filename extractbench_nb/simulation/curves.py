@@ -87,7 +87,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Parameters
     ----------
     metric_or_profile : str, Profile, callable, dict or sequence
-        What is tested, or a sequence of that: a profile, by which documents are scored as their
+        What to test, or a sequence of these: a profile, by which documents are scored as their
         schemas declare; or a metric (a name, a function registered with `metric`, or an
         ``evaluation_config``), which scores every field of a type that it applies to, except
         skipped ones.

@@ -100,7 +100,7 @@ def agreement(a: object, b: object, *, confidence: float = 0.95) -> Agreement:
 
     Rows are joined on path and metric, on document, and on run unless each side has a single run.
     Rows that find no partner are then joined without the metric: a field whose metric was changed
-    is compared with itself. Filter ``fields`` to compare a part of the rows.
+    is compared with itself. Filter ``fields`` to compare some of the rows.
 
     Parameters
     ----------

@@ -316,10 +316,10 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
         Results with `summary`: one row per output, with the columns ``document``, `by` and
         `measures`; mappings as in `breakdown`.
     by : str or iterable of str, optional
-        The column of `summary` that makes a group, or several of them.
+        The column of `summary` that defines the groups, or several columns.
     measures : str or sequence of str, optional
         Columns of `summary` to compare. By default ``pass_rate``, ``overall_score`` and
-        ``field_score``; of tables, the ``measures`` that the results name.
+        ``field_score``; for tables, the ``measures`` that the results name.
     baseline : object, optional
         The group to compare all others with (a tuple for several columns); by default all pairs
         are compared.

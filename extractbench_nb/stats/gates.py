@@ -248,7 +248,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
         The runs to compare, needed if there are several. `baseline_run` is by default the one with
         the name of `run`.
     measure : str, optional
-        The score that decides; by default ``pass_rate``, and of tables their first measure.
+        The score that decides; by default ``pass_rate``; for tables, their first measure.
     max_drop : float, optional
         The drop of its mean over documents that is accepted, 0 to 1.
     confidence, resamples, seed : optional

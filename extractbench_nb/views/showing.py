@@ -198,7 +198,7 @@ def explore(  # noqa: PLR0913 - options by name
         Values of the cells: ``score``, the mean over documents, with the same weight for each as in
         ``Evaluations.by_run``, or ``pass_rate``.
     dataset : Dataset or TableDataset, optional
-        The dataset with the PDFs or documents, to show a value where it is.
+        The dataset with the PDFs or documents, to show values in their context.
     citations : pandas.DataFrame, optional
         The pages that outputs cite for their values, as `xb.pdf.score_citations` takes them with
         `dataset`; ``selection`` has the verdicts in the column citation.

@@ -40,7 +40,7 @@ RESULT_COLUMNS = FrameSpec(
         Column("reason", "string", "short code of the reason"),
         Column("baseline_score", "Float64", "score of the baseline", "0 to 1", True),
         Column("baseline_passed", "boolean", "whether it passes there", nullable=True),
-        Column("flip", "string", "whether the verdict changed", f"{GAINED}, {LOST}", True),
+        Column("flip", "string", "change of the verdict", f"{GAINED}, {LOST}", True),
         Column("expected", "boolean", "the expected verdict", nullable=True),
         Column("error", "string", "why there is no verdict", nullable=True),
     ),
