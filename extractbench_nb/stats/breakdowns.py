@@ -173,8 +173,8 @@ def breakdown(
     Parameters
     ----------
     source : Evaluation, results of a batch, pandas.DataFrame, mapping or list
-        Results with `fields`; a mapping leads from run to one of the others, or from run to document
-        to `Evaluation`.
+        Results with `fields`. A mapping leads from run to one of the others, or from run to
+        document to `Evaluation`.
     by : str or iterable of str, optional
         Columns that define the groups: ``outcome``, ``metric``, ``field``, ``depth``, ``required``,
         ``reason``, ``kind`` (of mismatch); of a batch also ``run``, ``document``, ``domain``,
