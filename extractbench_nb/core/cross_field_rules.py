@@ -178,7 +178,7 @@ def rule(
         replaces the earlier one.
     applies_to : str or iterable of str, optional
         The schemas it applies to: id, title, ``$id``, or a glob pattern of these such as
-        ``"finance/*"``, whatever the case; by default every schema.
+        ``"finance/*"``, regardless of case; by default every schema.
 
     Returns
     -------

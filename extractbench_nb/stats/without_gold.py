@@ -57,7 +57,7 @@ def run_agreement(runs: Any, *, dataset: Documents | None = None, **options: Any
     dataset : Dataset, optional
         The source of schemas if they are not a column.
     **options : object
-        Of `evaluate_runs`: schema, judge, profile, n_jobs, ...
+        Options of `evaluate_runs`: schema, judge, profile, n_jobs, ...
 
     Returns
     -------
@@ -458,7 +458,7 @@ def calibration(
     Raises
     ------
     InputError
-        A confidence is not a number from 0 to 1 or is there twice, none belongs to a value, or a
+        A confidence is not a number from 0 to 1 or occurs twice, none belongs to a value, or a
         column is missing.
 
     Examples

@@ -364,7 +364,7 @@ def metric(
     Notes
     -----
     The function returns a score in [0, 1] or a bool, or a `MetricScore`. It passes at its param
-    ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It sees only values that are
+    ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It gets only values that are
     present on both sides, arrays and objects as copies. It may be ``async``. An exception that it
     raises is recorded as outcome ``judge_error``.
 

@@ -86,8 +86,8 @@ def parse_schema(
 
     Notes
     -----
-    `metrics` stand in ``Schema.document`` under ``evaluation_config_by_field``, a keyword at the
-    root that can also be written by hand. It changes one field where several share a ``$ref``.
+    ``Schema.document`` contains `metrics` under ``evaluation_config_by_field``, a keyword at the
+    root that can also be written by hand. It changes one field even if several share a ``$ref``.
 
     Examples
     --------

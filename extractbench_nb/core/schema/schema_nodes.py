@@ -73,7 +73,7 @@ class Node:
     ----------
     kind : str
         ``object``, ``array``, ``scalar``, ``union`` (anyOf, oneOf, several types), ``null`` or
-        ``any`` (nothing says which type).
+        ``any`` (no type is declared).
     types : frozenset of str
         JSON types that the schema allows here (``integer`` counts as ``number``); empty: all.
     label : str
