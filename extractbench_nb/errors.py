@@ -65,7 +65,7 @@ class SchemaError(ExtractBenchError):
 
 
 class ConfigError(SchemaError):
-    """An ``evaluation_config`` that names an unknown metric or preset, or has bad params.
+    """An ``evaluation_config`` that names an unknown metric or preset, or has invalid params.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ class ConfigError(SchemaError):
 
 
 class DatasetError(ExtractBenchError):
-    """A dataset that cannot be used as asked; the message names the file, folder or id."""
+    """A dataset that does not support the request; the message names the file, folder or id."""
 
 
 class MissingPdfError(DatasetError, FileNotFoundError):
-    """The document exists and has no PDF."""
+    """A document that exists but has no PDF."""
 
     def __str__(self) -> str:
         """Return the message; OSError would look for an errno."""

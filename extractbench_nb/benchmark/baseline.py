@@ -248,9 +248,9 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     attempts : pandas.DataFrame
         From `read_outputs`.
     dataset : Dataset, str or path
-        Where schemas and gold come from; or what `load_dataset` takes.
+        The source of schemas and gold, or what `load_dataset` takes.
     judge, alignment, profile, n_jobs : optional
-        As in `evaluate_runs`. The paper's judge was Gemini 2.5 Flash; the offline judge is ours.
+        As in `evaluate_runs`. The paper's judge was Gemini 2.5 Flash; the default is offline.
     confidence : float, optional
         Confidence level of the intervals, between 0 and 1.
 

@@ -40,7 +40,7 @@ def load_docubench(folder: str | Path) -> Dataset:
     ----------
     folder : str or pathlib.Path
         A copy of the repository DocuPipe/DocuBench (labels and outputs are CC BY 4.0):
-        ``schemas/{document}.json``, ``labels/{document}.json``, and where there are
+        ``schemas/{document}.json``, ``labels/{document}.json``, and optionally
         ``results/{system}/{document}.json``, an object with the output in ``data``, and
         ``documents/{document}.pdf``.
 

@@ -52,7 +52,7 @@ COMPARE_COLUMNS = FrameSpec(
     (
         Column("table", "string", "1 to 13, figure2 or text"),
         Column("row", "string", "domain, model, preset or kind of failure; an id in the text"),
-        Column("column", "string", "what the figure is"),
+        Column("column", "string", "meaning of the figure"),
         Column("run", "string", "run that the figure is compared with", "", True),
         Column("printed", "string", "the figure as printed"),
         Column("shown", "string", "the compared figure in the same format", "", True),
@@ -171,7 +171,7 @@ def compare(
     ------
     InputError
         If the table is unknown, the dataset is not the released one, a run or model is
-        unknown, no run is named as a model of the paper, or two runs stand for the same model.
+        unknown, no run is named as a model of the paper, or two runs name the same model.
 
     Examples
     --------

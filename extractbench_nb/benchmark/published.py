@@ -135,7 +135,7 @@ ERRATA_COLUMNS = FrameSpec(
     "one row per erratum",
     (
         Column("id", "string", "short name"),
-        Column("about", "string", "whose erratum it is", ", ".join(ABOUT)),
+        Column("about", "string", "document with the erratum", ", ".join(ABOUT)),
         Column("where", "string", "table, figure or section; in comparisons, both sources"),
         Column("published", "string", "the printed figure or statement"),
         Column("recomputed", "string", "the recomputed figure or finding"),
@@ -152,7 +152,7 @@ CLAIM_COLUMNS = FrameSpec(
     (
         Column("id", "string", "short name"),
         Column("where", "string", "section and paragraph"),
-        Column("claim", "string", "what is claimed, in our words and so that it can be tested"),
+        Column("claim", "string", "the claim, reworded so that it can be tested"),
         Column("verdict", "string", "what the published counts show", ", ".join(VERDICTS)),
         Column("evidence", "string", "the figures behind the verdict"),
         Column("reason", "string", "why this verdict, and what qualifies it"),
@@ -374,7 +374,7 @@ COUNT_COLUMNS = FrameSpec(
         Column("valid", "Int64", "parseable outputs that fit the schema; not printed", "", True),
         Column("fields", "int64", "documents x keys, the denominator of the pass rate", "1 and up"),
         Column("passed", "int64", "passed fields; 0 for outputs that are not valid", "0 to fields"),
-        Column("source", "string", "where the counts come from"),
+        Column("source", "string", "source of the counts"),
     ),
 )
 

@@ -215,12 +215,14 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="Where schemas and gold are: sample, extractbench or a folder. Not needed if RUNS is "
+    help="Source of schemas and gold: sample, extractbench or a folder. Not needed if RUNS is "
     "itself a dataset with runs.",
 )
 @click.option("--gold", metavar="FOLDER", help="Gold by document: DOCUMENT.json in a folder.")
 @click.option("--schema", type=_FILE, metavar="FILE", help="The schema of all documents.")
-@click.option("--save-to", type=_FILE, metavar="FOLDER", help="Write results there, as Parquet.")
+@click.option(
+    "--save-to", type=_FILE, metavar="FOLDER", help="Write results to this folder, as Parquet."
+)
 @click.option("--resume", is_flag=True, help="Continue the batch in --save-to.")
 @click.option(
     "-j",
@@ -228,13 +230,15 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
     "n_jobs",
     default=1,
     show_default=True,
-    help="Most worker processes; -1: one per core.",
+    help="Maximum number of worker processes; -1: one per core.",
 )
 @click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
 )
 @click.option("--feedback", is_flag=True, help="List what fails in each run, the costliest first.")
-@click.option("--failures", type=_FILE, metavar="FILE", help="Write wrong values there, as JSONL.")
+@click.option(
+    "--failures", type=_FILE, metavar="FILE", help="Write wrong values to this file, as JSONL."
+)
 @accepted_option
 @scoring_options
 def batch(

@@ -50,7 +50,7 @@ def _columns_option(name: str, meaning: str) -> Callable[[_Function], _Function]
 @click.argument("dataset")
 @click.option("--model", required=True, help="A LiteLLM model id, such as openai/gpt-4o-mini.")
 @click.option(
-    "--folder", required=True, type=_FILE, help="Folder of the run; resumed if it has one."
+    "--folder", required=True, type=_FILE, help="Folder of the run; an existing run is resumed."
 )
 @click.option(
     "--setting",
@@ -60,8 +60,10 @@ def _columns_option(name: str, meaning: str) -> Callable[[_Function], _Function]
     help="Parts of the prompt: all (demonstration and reasoning), no_teach, no_cot, plain.",
 )
 @click.option("--with-schema", is_flag=True, help="Name gold's columns in the prompt.")
-@click.option("--domain", "domains", multiple=True, help="Build these tables only; repeatable.")
-@click.option("--table", "tables", multiple=True, metavar="ID", help="The same by id; repeatable.")
+@click.option("--domain", "domains", multiple=True, help="Build only this domain; repeatable.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="ID", help="Build only this one; repeatable."
+)
 @click.option("--rag", metavar="METHOD", help="Send retrieved chunks: bm25 or embedding.")
 @click.option("--k", default=50, show_default=True, help="Number of chunks.")
 @click.option("--embedding-model", metavar="NAME", help="Model of --rag embedding, such as bge-m3.")
@@ -107,14 +109,14 @@ def build(*, dataset: str, progress: bool, **options: Any) -> None:
     "Column of GOLD that names a row; repeatable. Default: the first without repeats.",
 )
 @_columns_option("values", "Column of GOLD to compare; repeatable. Default: all but the keys.")
-@_columns_option("numeric", "Column that holds numbers; repeatable. Default: found in GOLD.")
+@_columns_option("numeric", "Column that holds numbers; repeatable. Default: detected in GOLD.")
 @_profile_option
 @judge_option
 @json_option
 def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> None:
     """Compare one table with gold.
 
-    Prints scores, where points were lost, and the cells that are wrong. GOLD is a table: CSV, JSON,
+    Prints scores, lost points by stage, and the wrong cells. GOLD is a table: CSV, JSON,
     Markdown, HTML. PREDICTED is one too, or the raw answer of a model, or - for standard input.
     """
     from extractbench_nb.construction import compare as compare_tables
@@ -156,7 +158,7 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="Where gold is: sample, a folder, or AOE's JSONL. Not needed if RUNS is itself a "
+    help="Source of gold: sample, a folder, or AOE's JSONL. Not needed if RUNS is itself a "
     "dataset with runs.",
 )
 @click.option("--quality", metavar="MODEL", help="A model that rates every answer, 0 to 100.")

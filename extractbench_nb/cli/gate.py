@@ -58,10 +58,12 @@ _MOST = 10
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="Where schemas and gold are, if the folders hold outputs: sample, extractbench or a "
+    help="Source of schemas and gold, if the folders hold outputs: sample, extractbench or a "
     "folder.",
 )
-@click.option("--summary", type=_FILE, metavar="FILE", help="Write a Markdown summary there.")
+@click.option(
+    "--summary", type=_FILE, metavar="FILE", help="Write a Markdown summary to this file."
+)
 @click.option(
     "--github", is_flag=True, help="Append the summary to the file named by GITHUB_STEP_SUMMARY."
 )
@@ -78,14 +80,14 @@ def gate(
 ) -> None:
     """Fail if a candidate is worse than a baseline.
 
-    BASELINE and CANDIDATE are each what `batch --save-to` wrote or, with --dataset, a folder of
-    outputs (RUN/DOCUMENT.json), which are evaluated with the profile of the other side's results
-    unless --profile is given.
+    BASELINE and CANDIDATE are folders of results that `batch --save-to` wrote. With --dataset,
+    they can also be folders of outputs (RUN/DOCUMENT.json), which are evaluated with the profile
+    of the other side's results unless --profile is given.
 
     \b
     Verdict and exit status:
-      pass          0  a drop by more than --max-drop is excluded by the interval
-      fail          1  the score fell by more than that, significantly, or outputs are missing
+      pass          0  the interval excludes a drop of more than --max-drop
+      fail          1  the score fell by more than that and significantly, or outputs are missing
       inconclusive  0  neither; too few documents (1 with --strict)
       error         2  the two cannot be compared
     """  # noqa: D301 - click reads the backspace

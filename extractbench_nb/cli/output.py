@@ -68,7 +68,7 @@ accepted_option = click.option(
     "--accepted",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="JSON or CSV with values that are right too: document, path and value.",
+    help="JSON or CSV with additional correct values: document, path and value.",
 )
 
 

@@ -197,7 +197,7 @@ class _CallOfClass:
 
 
 class MetricRegistry:
-    """The metrics of all evaluations by name; `global_metric_registry` is the one instance."""
+    """The metrics of all evaluations by name; `global_metric_registry` is the only instance."""
 
     def register_metric(self, factory: Any, *, override: bool = False) -> str:
         """Add a metric under its ``metric_id``, and return that.

@@ -31,8 +31,8 @@ REPORT_COLUMNS = FrameSpec(
         Column("passed", "boolean", "whether the score passes", nullable=True),
         Column("reason", "string", "the report's reason code", nullable=True),
         Column("reasoning", "string", "a judge's own words, shortened", nullable=True),
-        Column("gold", "object", "gold's value, where the report has it", nullable=True),
-        Column("predicted", "object", "extracted value, where the report has it", nullable=True),
+        Column("gold", "object", "gold's value, if the report has it", nullable=True),
+        Column("predicted", "object", "extracted value, if the report has it", nullable=True),
     ),
 )
 

@@ -83,7 +83,7 @@ COVERAGE_COLUMNS = FrameSpec(
 
 
 def published(table: str) -> pd.DataFrame:
-    """Return a table as it is printed.
+    """Return a table as printed.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def checks() -> pd.DataFrame:
 
 
 def coverage() -> pd.DataFrame:
-    """List the sections of AOE's README: what can be run here, and what cannot, and why.
+    """List the sections of AOE's README: what can be run here, what cannot, and why.
 
     Returns
     -------
@@ -223,5 +223,5 @@ def _example() -> Iterator[tuple[Any, ...]]:
 
 
 def example() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return gold and predicted table of the example in AOE's README, as texts."""
+    """Return the gold and predicted tables of the example in AOE's README, as texts."""
     return shipped("aoe_example_gold").copy(), shipped("aoe_example_predicted").copy()

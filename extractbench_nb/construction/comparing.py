@@ -74,8 +74,8 @@ CELL_COLUMNS = FrameSpec(
         KIND_COLUMN,
         _SAME["reasoning"],
         Column("similarity", "Float64", "score of the judge; 1 for equal", "0 to 1", True),
-        Column("gold", "object", "gold's text; None where there is no cell", nullable=True),
-        Column("predicted", "object", "predicted text; None where there is no cell", nullable=True),
+        Column("gold", "object", "gold's text; None without a cell", nullable=True),
+        Column("predicted", "object", "predicted text; None without a cell", nullable=True),
         Column("gold_state", "string", "state", _STATES),
         Column("predicted_state", "string", "state", _STATES),
         Column("depth", "int64", "depth of a cell: table, row, cell", "2"),
@@ -221,8 +221,8 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     Returns
     -------
     TableComparison
-        ``.cells``, ``.matches`` of rows, ``.columns`` and ``.summary``; ``.meta["problem"]`` says
-        what was repaired, and what is odd.
+        ``.cells``, ``.matches`` of rows, ``.columns`` and ``.summary``; ``.meta["problem"]``
+        describes repairs and irregularities.
 
     Raises
     ------
@@ -466,7 +466,7 @@ def _share(part: float, whole: float) -> float:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableComparison(TextCard):
-    """The result of one comparison of tables, frozen; made by `compare`.
+    """The immutable result of comparing two tables; made by `compare`.
 
     A `ScoredResult`: statistics and views take it with ``measure=``, such as ``"cell_f1"``.
 

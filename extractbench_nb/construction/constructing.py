@@ -109,7 +109,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     progress : bool, optional
         Whether to show a progress bar.
     **unknown : object
-        Any other option is an error, which says where it belongs.
+        Any other option raises an error, which says where it belongs.
 
     Returns
     -------

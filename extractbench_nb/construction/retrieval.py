@@ -63,7 +63,7 @@ CHUNK_COLUMNS = FrameSpec(
     "chunks",
     "one row per retrieved chunk, best first",
     (
-        Column("rank", "int64", "place in the order of the context", "1 and up"),
+        Column("rank", "int64", "position in the context", "1 and up"),
         Column("document", "string", "name of the document"),
         Column("chunk", "int64", "number of the chunk in its document", "0 and up"),
         Column("score", "float64", "BM25 score, or cosine similarity"),

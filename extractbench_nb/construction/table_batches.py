@@ -231,7 +231,7 @@ def _named(source: Any) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TableEvaluations(TextCard):
-    """The comparisons of a batch, frozen; made by `evaluate_tables`.
+    """The immutable comparisons of a batch of tables; made by `evaluate_tables`.
 
     A `ScoredResult`: `compare_runs`, `breakdown`, `difficulty` and `explore` take it with
     ``measure=``; a table is a ``document``. The frames of `TableComparison` are led by run,

@@ -67,12 +67,12 @@ TABLE_COLUMNS = FrameSpec(
         Column("domain", "string", "finance, legal, academic, ..."),
         Column("task", "string", "kind of table; tables of one task have the same columns"),
         Column("language", "string", "language of query and documents", "en, zh, ..."),
-        Column("query", "string", "what the table is asked with"),
-        Column("keys", "object", "columns that name a row", "tuple of str"),
+        Column("query", "string", "question that the table answers"),
+        Column("keys", "object", "columns that identify a row", "tuple of str"),
         Column("values", "object", "columns that are scored", "tuple of str"),
         Column("numeric", "object", "value columns that hold numbers", "tuple of str"),
         Column("documents", "int64", "documents to read", "0 or more"),
-        Column("problem", "string", "what is odd about AOE's record", nullable=True),
+        Column("problem", "string", "irregularities of AOE's record", nullable=True),
     ),
 )
 RUN_COLUMNS = FrameSpec(

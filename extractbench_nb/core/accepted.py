@@ -41,7 +41,7 @@ ACCEPTED_COLUMNS = FrameSpec(
     (
         Column("document", "string", "document id", nullable=True),
         Column("path", "string", "instance path in gold, with gold's indices"),
-        Column("value", "object", "what is right there too; None: it may be absent", nullable=True),
+        Column("value", "object", "another correct value; None: it may be absent", nullable=True),
         Column("note", "string", "why", nullable=True),
     ),
 )

@@ -91,7 +91,7 @@ class OptimalAligner(ItemComparer):
 
     @classmethod
     def offline(cls, profile: Profile) -> OptimalAligner:
-        """Return one that compares texts with the offline judge, by the rules of a profile."""
+        """Return an aligner that compares texts with the offline judge, by a profile's rules."""
         return cls(Scorer(profile, OfflineJudge()))
 
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:

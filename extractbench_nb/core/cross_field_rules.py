@@ -30,11 +30,11 @@ RULE_COLUMNS = FrameSpec(
     (
         Column("rule", "string", "name of the rule"),
         Column("applies_to", "string", "patterns of schema names; * is every schema"),
-        Column("outcome_gold", "string", "what the rule says of gold", _OUTCOMES),
+        Column("outcome_gold", "string", "result of the rule for gold", _OUTCOMES),
         Column(
             "outcome_predicted",
             "string",
-            "what the rule says of the prediction; missing if it is not JSON",
+            "result for the prediction; missing if it is not JSON",
             _OUTCOMES,
             nullable=True,
         ),
@@ -178,7 +178,7 @@ def rule(
         replaces the earlier one.
     applies_to : str or iterable of str, optional
         The schemas it applies to: id, title, ``$id``, or a glob pattern of these such as
-        ``"finance/*"``, whatever the case; by default every schema.
+        ``"finance/*"``, regardless of case; by default every schema.
 
     Returns
     -------

@@ -79,9 +79,9 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
         such as ``"openai/gpt-4o-mini"`` asks that model, see `LLMJudge`.
     alignment : str, LLMAligner or callable, optional
         How predicted array items are paired with gold items. ``"optimal"`` is the best one-to-one
-        assignment, after items with equal keys where the schema names a ``key``; ``"llm"`` asks a
-        model, see `LLMAligner`. Or a function ``(gold items, predicted items, item node) -> index
-        pairs``, which may be an ``async def``; its pairs stand, however unlike the items are.
+        assignment; if the schema names a ``key``, items with equal keys come first. ``"llm"`` asks
+        a model, see `LLMAligner`. Or a function ``(gold items, predicted items, item node) -> index
+        pairs``, which may be an ``async def``; its pairs are kept, even if the items differ a lot.
     profile : str or Profile, optional
         The rules. In ``"strict"`` each field of array items counts, and invented values cost
         points; ``"paper"`` is for numbers that are compared with the paper's. `profiles` shows
@@ -89,9 +89,9 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     metrics : mapping from str, optional
         Other metrics for some fields, ``{"lines[].amount": "number_exact"}``; see `parse_schema`.
     accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
-        Other values that are right too: a frame or records with ``path`` (gold's instance path),
+        Additional correct values: a frame or records with ``path`` (gold's instance path),
         ``value``, and optionally ``document`` and ``note``; or the name of such a JSON or CSV file.
-        The best value scores, gold's own if none is better. See the Notes.
+        The value with the best score is used, or gold's own if none is better. See the Notes.
 
     Returns
     -------
@@ -102,13 +102,13 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     Raises
     ------
     SchemaError, ConfigError
-        The schema cannot be read, names an unknown metric or a bad param, or is another document,
-        such as gold.
+        The schema cannot be read, names an unknown metric or an invalid param, or is another
+        document, such as gold.
     InputError
-        Gold is not JSON, or is None or a list where the schema has an object; a prediction holds a
-        dataclass, a file cannot be read, or an option is unknown. Or an alternative is for a path
-        that is neither a scalar nor an array item of gold, or of a type that neither the schema nor
-        gold has there.
+        Gold is not JSON, or is None or a list although the schema declares an object; a prediction
+        contains a dataclass, a file cannot be read, or an option is unknown. Or the path of an
+        alternative is neither a scalar nor an array item of gold, or its type fits neither the
+        schema nor gold.
 
     Warns
     -----

@@ -45,16 +45,16 @@ FIELD_COLUMNS = FrameSpec(
         Column(
             "predicted_path", "string", "the predicted node if its index differs", nullable=True
         ),
-        Column("field", "string", "path with the indices taken out, `authors[].name`"),
+        Column("field", "string", "path without indices, `authors[].name`"),
         Column("schema_path", "string", "JSON Schema path", nullable=True),
         Column("metric", "string", "metric id"),
-        Column("score", "Float64", "score; missing where no verdict was given", "0 to 1", True),
+        Column("score", "Float64", "score; missing without a verdict", "0 to 1", True),
         Column("passed", "boolean", "whether the score passes", nullable=True),
-        Column("outcome", "string", "what happened", ", ".join(OUTCOMES)),
-        Column("reason", "string", "short machine word for why"),
+        Column("outcome", "string", "result for the field", ", ".join(OUTCOMES)),
+        Column("reason", "string", "short code of the reason"),
         Column("reasoning", "string", "a judge's own words", nullable=True),
-        Column("gold", "object", "gold's value; None also where the key is missing", nullable=True),
-        Column("predicted", "object", "predicted value; None also where missing", nullable=True),
+        Column("gold", "object", "gold's value; None also if the key is missing", nullable=True),
+        Column("predicted", "object", "predicted value; None also if missing", nullable=True),
         Column("gold_state", "string", "state", "present, null, missing, empty"),
         Column("predicted_state", "string", "state", "present, null, missing, empty"),
         Column("depth", "int64", "nesting depth of the node in the schema", "0 and up"),
@@ -69,15 +69,15 @@ FIELD_COLUMNS = FrameSpec(
 
 ARRAY_COLUMNS = FrameSpec(
     "arrays",
-    "one row per array that exists on either side; no counts where its items were not aligned",
+    "one row per array that exists on either side; no counts if its items were not aligned",
     (
         Column("path", "string", "instance path of the array"),
-        Column("field", "string", "path with the indices taken out"),
+        Column("field", "string", "path without indices"),
         Column("counted", "bool", "whether it enters the field-level scores"),
         Column("gold_items", "int64", "items in gold", "0 and up"),
         Column("predicted_items", "int64", "items predicted", "0 and up"),
         Column("matched", "Int64", "pairs in which every scored field passes", "0 and up", True),
-        Column("differing", "Int64", "pairs in which some field fails", "0 and up", True),
+        Column("differing", "Int64", "pairs in which a field fails", "0 and up", True),
         Column("missed", "Int64", "gold items without a partner", "0 and up", True),
         Column("spurious", "Int64", "predicted items without a partner", "0 and up", True),
         Column("precision", "Float64", "matched / predicted items", "0 to 1", True),
@@ -93,11 +93,11 @@ MATCH_COLUMNS = FrameSpec(
     "one row per gold item, plus one per spurious predicted item",
     (
         Column("path", "string", "instance path of the array"),
-        Column("gold_index", "Int64", "place in gold", "0 and up", True),
-        Column("predicted_index", "Int64", "place in the prediction", "0 and up", True),
-        Column("status", "string", "what became of it", "matched, differing, missed, spurious"),
+        Column("gold_index", "Int64", "position in gold", "0 and up", True),
+        Column("predicted_index", "Int64", "position in the prediction", "0 and up", True),
+        Column("status", "string", "result of the pairing", "matched, differing, missed, spurious"),
         Column("similarity", "Float64", "mean score of the item's fields", "0 to 1", True),
-        Column("failed_fields", "object", "fields that keep the pair from matching, a tuple"),
+        Column("failed_fields", "object", "fields that prevent a match, a tuple"),
         Column("gold", "object", "gold's item", nullable=True),
         Column("predicted", "object", "predicted item", nullable=True),
         Column(
@@ -123,7 +123,7 @@ SUMMARY = FrameSpec(
         Column("recall", "float64", "right / gold values", "0 to 1", True),
         Column("f1", "float64", "2 right / (gold + predicted values)", "0 to 1", True),
         Column("evaluated", "int64", "counted nodes", "0 and up"),
-        Column("judged", "int64", "counted nodes that got a verdict", "0 and up"),
+        Column("judged", "int64", "counted nodes with a verdict", "0 and up"),
         Column("passed", "int64", "counted nodes that passed", "0 and up"),
         Column("failed", "int64", "judged - passed", "0 and up"),
         Column("omissions", "int64", "gold present, predicted absent", "0 and up"),
@@ -133,7 +133,7 @@ SUMMARY = FrameSpec(
         Column("unlabelled", "int64", "gold values that are `UNLABELED`, not scored", "0 and up"),
         Column("gold_coverage", "float64", "share of gold that the schema declares", "0 to 1"),
         Column("llm_calls", "int64", "calls of a language model", "0 and up"),
-        Column("llm_cost_usd", "float64", "what they cost; NaN if unknown", "0 and up", True),
+        Column("llm_cost_usd", "float64", "their cost; NaN if unknown", "0 and up", True),
     ),
 )
 
@@ -142,20 +142,28 @@ CALL_COLUMNS = FrameSpec(
     "judge_calls",
     "one row per call of a model",
     (
-        Column("path", "string", "instance path of the field it was asked about"),
-        Column("field", "string", "path with the indices taken out"),
+        Column("path", "string", "instance path of the field in question"),
+        Column("field", "string", "path without indices"),
         Column("metric", "string", "metric that asked"),
         Column("model", "string", "LiteLLM id of the model"),
         Column("cached", "bool", "whether the answer came from the cache, without a request"),
         Column("attempts", "int64", "requests that were made", "0 and up"),
-        Column("prompt_tokens", "Int64", "tokens asked, as the provider counts", "0 and up", True),
-        Column("completion_tokens", "Int64", "tokens answered", "0 and up", True),
+        Column(
+            "prompt_tokens",
+            "Int64",
+            "tokens of the prompt, as the provider counts",
+            "0 and up",
+            True,
+        ),
+        Column("completion_tokens", "Int64", "tokens of the answer", "0 and up", True),
         Column("cost_usd", "Float64", "at list prices; missing without one", "0 and up", True),
         Column("latency_seconds", "float64", "until the answer, waits included", "0 and up"),
-        Column("score", "Float64", "what the answer says; missing without one", "0 to 1", True),
-        Column("answer", "string", "the model's last words", nullable=True),
+        Column("score", "Float64", "score in the answer; missing without one", "0 to 1", True),
+        Column("answer", "string", "the model's final answer", nullable=True),
         Column("error", "string", "why there is no verdict", nullable=True),
-        Column("passed", "boolean", "whether the score passes by the field's mark", nullable=True),
+        Column(
+            "passed", "boolean", "whether the score reaches the field's threshold", nullable=True
+        ),
     ),
 )
 
@@ -263,7 +271,7 @@ _MOST_NAMED = 12
 
 
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
-    """Return the instance path of an array, given by its path or its field, or of the only one."""
+    """Return the instance path of an array, given by path or field, or of the only array."""
     paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
     if not paths:
         raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
@@ -289,7 +297,7 @@ WARNING_COLUMNS = FrameSpec(
     "warnings",
     "one row per finding",
     (
-        Column("side", "string", "whose fault it is", "gold, predicted, schema"),
+        Column("side", "string", "source of the problem", "gold, predicted, schema"),
         Column("path", "string", "instance path (schema path for the schema)"),
         Column("kind", "string", "undeclared, ignored_param, ... or the violated keyword"),
         Column("message", "string", "what was found"),

@@ -148,8 +148,8 @@ ROW_COLUMNS = FrameSpec(
     "one row per scored value of a run and document",
     (
         *_IDS,
-        Column("outcome", "string", "what happened, as in `Evaluation.fields`"),
-        Column("score", "Float64", "score; missing where no verdict was given", "0 to 1", True),
+        Column("outcome", "string", "result, as in `Evaluation.fields`"),
+        Column("score", "Float64", "score; missing without a verdict", "0 to 1", True),
         Column("passed", "boolean", "whether the score passes", nullable=True),
         Column("gold", "object", "gold's value", nullable=True),
         Column("predicted", "object", "predicted value", nullable=True),
@@ -162,7 +162,7 @@ SCORE_COLUMNS = FrameSpec(
     (
         *_IDS,
         Column("measure", "string", "name of the score, such as pass_rate or grits_con"),
-        Column("score", "float64", "its value; NaN where it is not defined", "0 to 1", True),
+        Column("score", "float64", "its value; NaN if undefined", "0 to 1", True),
     ),
 )
 

@@ -20,7 +20,7 @@ def _rule(default: Any, meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One set of scoring rules; `profiles` shows those that exist side by side.
+    """One set of scoring rules; `profiles` compares the built-in ones.
 
     ``dataclasses.replace`` makes another one, to pass as ``profile=``.
 
@@ -41,7 +41,7 @@ class Profile:
 
     @classmethod
     def named(cls, name: object) -> Profile:
-        """Return the profile ``strict`` or ``paper``; a profile is returned as it is."""
+        """Return the profile ``strict`` or ``paper``; a `Profile` is returned unchanged."""
         if isinstance(name, Profile):
             return name
         if not isinstance(name, str) or name not in PROFILES:

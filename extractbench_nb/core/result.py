@@ -388,7 +388,7 @@ class Evaluation(DescribedFrames):
         return f"{passes}: {counts}" if counts else passes
 
     def array_path(self, path: str | None = None) -> str:
-        """Return the instance path of an array, given by its path or field, or of the only one."""
+        """Return the instance path of an array, given by path or field, or of the only array."""
         return chosen_array(self.arrays, path)
 
     @property
@@ -420,7 +420,7 @@ class Evaluation(DescribedFrames):
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Every record in document order, those of arrays and inside arrays too."""
+        """Every record in document order, including those of arrays and inside arrays."""
         return tuple(in_order(self.records))
 
     def array_records(self) -> list[ArrayRecord]:

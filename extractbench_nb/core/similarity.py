@@ -37,7 +37,7 @@ class MapItem(_KeyAndItem):
     Attributes
     ----------
     key : str
-        The key under which the item stands.
+        The key of the item in the map.
     item : object
         The item, a JSON value.
     siblings : collection of str

@@ -33,7 +33,7 @@ SUSPECT_COLUMNS = FrameSpec(
         Column("path", "string", "instance path in gold; `$.lines[-]` is a new item of `$.lines`"),
         Column("field", "string", "the path without indices"),
         Column("kind", "string", "what is suspected", ", ".join(SUSPECT_KINDS)),
-        Column("gold", "object", "gold's value; None where it has none", nullable=True),
+        Column("gold", "object", "gold's value; None if absent", nullable=True),
         Column("consensus", "object", "the value that most runs agree on"),
         Column("runs", "int64", "runs with a valid output of the document", "1 and up"),
         Column("agreeing", "int64", "of these, runs that agree on the consensus", "1 to runs"),

@@ -108,7 +108,7 @@ AUDITED_COLUMNS = FrameSpec(
         *_IDS,
         Column("readable", "bool", "whether the gold JSON could be read"),
         Column("values", "Int64", "leaf values of gold, nulls left out", "0 or more", True),
-        Column("pages", "Int64", "pages of the PDF, where it was read", "0 or more", True),
+        Column("pages", "Int64", "pages of the PDF, if it was read", "0 or more", True),
         Column("looked_up", "int64", "values looked up in the PDF", "0 or more"),
         Column("found", "int64", "of these, found", "0 or more"),
         *(Column(f"{s}s", "int64", f"findings of severity {s}", "0 or more") for s in SEVERITIES),
@@ -118,7 +118,7 @@ AUDITED_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Audit(DescribedFrames):
-    """The findings of an audit of a dataset; made by `audit`. Some suspected values are right.
+    """The findings of a dataset audit, some of them false alarms; made by `audit`.
 
     Attributes
     ----------

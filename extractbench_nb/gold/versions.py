@@ -36,7 +36,7 @@ CORRECTIONS = FrameSpec(
     "one row per correction, in the order of the source",
     (
         Column("document", "string", "document id"),
-        Column("path", "string", "instance path in gold as it was; `[-]` is behind the last item"),
+        Column("path", "string", "instance path in the old gold; `[-]` follows the last item"),
         Column("op", "string", "what is done at the path", ", ".join(OPS)),
         Column("old", "object", "gold's value; NA if not stated, None is null", "JSON", True),
         Column("new", "object", "the corrected value; NA if removed, None is null", "JSON", True),
@@ -49,7 +49,7 @@ HISTORY = FrameSpec(
     "history",
     "one row per correction that was applied, oldest first",
     (
-        Column("version", "int64", "how often corrections were applied", "1 and up"),
+        Column("version", "int64", "number of times that corrections were applied", "1 and up"),
         *CORRECTIONS.columns,
     ),
 )

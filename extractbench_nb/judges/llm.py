@@ -90,7 +90,7 @@ class LLM(Shown):
     """A language model, through LiteLLM, with the options of its client.
 
     ``judge=``, `LLMJudge`, `LLMAligner`, `extract` and `construct` take the id of a model, or an
-    `LLM` with options. All that use one object share its limits.
+    `LLM` with options. All calls that use one object share its limits.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class LLM(Shown):
     api_base : str, optional
         Address of the server, if it is not the provider's own. Such a server needs no key.
     temperature : float, optional
-        By default 0 for judges, and the provider's for outputs. Models that take none get none.
+        By default 0 for judges, and the provider's for outputs. Models that reject it get none.
     max_tokens : int, optional
         Maximum number of tokens of one answer, hidden reasoning included; by default 2,048 for
         judges, and the provider's maximum for outputs.
@@ -186,7 +186,7 @@ class LLM(Shown):
 
     @property
     def spent_usd(self) -> float:
-        """US dollars spent in this process, as far as prices are known; a copy has spent none."""
+        """US dollars spent in this process, as far as prices are known; a copy starts at 0."""
         return self.queue.budget.spent_usd
 
     @property

@@ -279,7 +279,7 @@ class LLMJudge(Shown, ModelJudge):
         models give the same answer each time.
     vote : str, optional
         How several answers are combined: ``median`` (the lower of two middle ones, so that it
-        passes where more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
+        passes if more than half pass), ``mean``, ``min`` (all must pass) or ``max`` (one is
         enough).
     additional_instructions : str, optional
         Additional instructions to the model, for all fields.

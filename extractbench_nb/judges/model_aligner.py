@@ -148,7 +148,7 @@ class LLMAligner(Shown):
     -----
     Equal items are paired without a request, and so are two items if no others are left. The answer
     is checked: every number in it must have been shown, and none may be in two pairs. After two bad
-    answers there is no alignment, and no verdict on the array. Whether a pair matches is decided by
+    answers, there is no alignment and no verdict on the array. Whether a pair matches is decided by
     the metrics of its fields, as after any other alignment.
 
     If two batches pair the same predicted item, the pair with the higher offline similarity is

@@ -205,7 +205,7 @@ GROUNDED_COLUMNS = FrameSpec(
     "one row per value",
     (
         Column(
-            "grounded", "boolean", "whether the PDF has the value; missing: no search", "", True
+            "grounded", "boolean", "whether the value is in the PDF; missing: no search", "", True
         ),
         Column("evidence_page", "Int64", "page of the best occurrence, from 1", "1 and up", True),
         Column("evidence_score", "Float64", "score of the best occurrence", "[0, 1]", True),
@@ -412,15 +412,15 @@ CITATION_COLUMNS = FrameSpec(
         Column("run", "string", "run, if the result has several", nullable=True),
         Column("document", "string", "document id", nullable=True),
         Column("path", "string", "instance path of the value, as it was cited"),
-        Column("field", "string", "path without indices; missing if it is no field", nullable=True),
-        Column("predicted", "object", "the value that cites", nullable=True),
+        Column("field", "string", "path without indices; missing if not a field", nullable=True),
+        Column("predicted", "object", "the value with the citation", nullable=True),
         Column("passed", "boolean", "whether the value is right", nullable=True),
         Column("page", "int64", "cited page, counted from 1", "1 and up"),
         Column("on_page", "boolean", "whether the value is printed on that page", nullable=True),
         Column("in_box", "boolean", "whether it is printed in the cited box", nullable=True),
         Column("found_page", "Int64", "page of its best occurrence", "1 and up", True),
         Column("chance", "Float64", "share of the pages on which it is printed", "0 to 1", True),
-        Column("verdict", "string", "what the citation is worth", ", ".join(CITED)),
+        Column("verdict", "string", "verdict on the citation", ", ".join(CITED)),
     ),
 )
 

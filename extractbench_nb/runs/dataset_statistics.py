@@ -79,7 +79,7 @@ def count_gold(value: Any) -> GoldCounts:
 
 
 #: Columns that several frames of this package have.
-RUN = Column("run", "string", "name of the run's folder, mostly a model's name")
+RUN = Column("run", "string", "name of the run's folder, usually a model's name")
 DOCUMENT = Column("document", "string", "document id: the gold file's name without `.gold.json`")
 DOMAIN = Column("domain", "string", "name of the domain folder")
 SCHEMA = Column("schema", "string", "schema id, as `Dataset.schema` takes it")
@@ -90,8 +90,8 @@ STATISTICS = (
     Column("pages", "Int64", "pages of the PDF", "1 and up", nullable=True),
     Column("gold_values", "Int64", "leaf values of gold, nulls included", "0 and up", True),
     Column("array_items", "Int64", "items of gold's arrays, nested ones too", "0 and up", True),
-    Column("fields", "Int64", "leaf values of gold that no array holds", "0 and up", True),
-    Column("gold_tokens", "Int64", "GPT-2 tokens of the gold file as it is", "0 and up", True),
+    Column("fields", "Int64", "leaf values of gold outside arrays", "0 and up", True),
+    Column("gold_tokens", "Int64", "GPT-2 tokens of the unchanged gold file", "0 and up", True),
     Column("pdf_tokens", "Int64", "GPT-2 tokens of the PDF's text; none without text", "", True),
     Column("gold_sha256", "string", "SHA-256 of the gold file", "64 hex digits", nullable=True),
     Column("pdf_sha256", "string", "SHA-256 of the PDF", "64 hex digits", nullable=True),

@@ -471,20 +471,20 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ----------
     runs : pandas.DataFrame, str, pathlib.Path or Dataset
         - A folder of outputs, ``run/document.json`` or ``run/document.pred.json``, or the files of
-          one run without a folder for it. Beside ``*.pred.json``, other files are left out.
+          one run without a folder for it. Next to ``*.pred.json``, other files are ignored.
         - A frame with columns run, document and predicted (a value, JSON text, or a
           ``pathlib.Path``; None or NA if there is no output), and optionally domain, schema and
           gold in the same forms. All other columns are kept in ``summary``: numbers, booleans,
-          texts, lists and dicts as they are, anything else, such as timestamps, as text. A Polars
+          texts, lists and dicts unchanged, anything else, such as timestamps, as text. A Polars
           or Arrow frame is read as a pandas one.
         - A dataset that has runs, or one or several runs of `extract`, whose cost and latency are
           kept.
     dataset : Dataset, optional
-        Where schema and gold come from if they are not columns: anything with ``listing`` or
+        The source of schema and gold if they are not columns: anything with ``listing`` or
         ``documents`` (a frame with columns document, domain, schema), ``schema(id)``, ``gold(id)``.
     gold : str, pathlib.Path or mapping from str, optional
         A folder with ``document.json`` or ``document.gold.json``, or a dict from document to gold
-        value or path. Used where `runs` has no gold, before that of `dataset`.
+        value or path. Used if `runs` has no gold; it precedes that of `dataset`.
     judge, alignment, profile : optional
         See `evaluate`. A judge that asks models is checked before any work.
     schema : schema, optional
@@ -493,7 +493,7 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``, in every
         schema that has the field; see `parse_schema`.
     accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
-        Other values that are right too: a frame or records with ``document``, ``path`` and
+        Additional correct values: a frame or records with ``document``, ``path`` and
         ``value``, or the name of such a JSON or CSV file. See `Dataset.accepted`.
     n_jobs : int, optional
         Largest number of worker processes; 1 is this process, -1 one per processor. Processes are

@@ -265,7 +265,7 @@ def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired
     Returns
     -------
     Repaired
-        Text that parses strictly is returned as it is. Text that was cut off is read up to the cut.
+        Text that parses strictly is returned unchanged. Truncated text is read up to the cut.
         Otherwise `json_repair` closes open brackets, removes trailing commas and prose, and adds
         quotes. A repaired value is a guess, and its score is not a result of the model.
 
@@ -304,12 +304,12 @@ ATTEMPT_COLUMNS = FrameSpec(
         Column("document", "string", "document id"),
         Column("domain", "string", "domain of the dataset", nullable=True),
         Column("schema", "string", "schema id"),
-        Column("failure", "string", "how it failed", ", ".join(FAILURES)),
-        Column("valid", "bool", "parses, and fits the schema as far as gold does"),
+        Column("failure", "string", "kind of failure", ", ".join(FAILURES)),
+        Column("valid", "bool", "parses, and conforms to the schema as far as gold does"),
         Column("parses", "bool", "parses without byte-order mark and code fence"),
-        Column("conforms", "boolean", "fits the schema as far as gold does", nullable=True),
+        Column("conforms", "boolean", "conforms to the schema as far as gold does", nullable=True),
         Column("parses_strictly", "bool", "parses as received"),
-        Column("conforms_strictly", "boolean", "fits the schema", nullable=True),
+        Column("conforms_strictly", "boolean", "conforms to the schema", nullable=True),
         Column("wrapper", "string", "what was removed", "bom, fence, bom and fence or nothing"),
         Column("message", "string", "what is wrong", nullable=True),
         Column("line", "Int64", "line of the failure", "1 and up", True),
@@ -318,7 +318,7 @@ ATTEMPT_COLUMNS = FrameSpec(
         Column("excerpt", "string", "the text around the failure", nullable=True),
         Column("characters", "int64", "length of the text", "0 and up"),
         Column("finish_reason", "string", "as the provider says", nullable=True),
-        Column("value", "object", "the parsed JSON, where there is any", nullable=True),
+        Column("value", "object", "the parsed JSON, if any", nullable=True),
         Column("raw", "object", "the text as received", nullable=True),
     ),
 )
@@ -336,7 +336,7 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
         columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or ``predicted``
         in its place; optionally meta, see `parse_output`.
     dataset : Dataset, str or path
-        Where schemas and gold come from; or what `load_dataset` takes.
+        The source of schemas and gold, or what `load_dataset` takes.
 
     Returns
     -------

@@ -47,10 +47,10 @@ SENSITIVITY_COLUMNS = FrameSpec(
     (
         Column("metric", "string", "metric or preset; missing: as the schema declares", "", True),
         Column("profile", "string", "rules of the evaluation"),
-        Column("measure", "string", "what the score is: an entry of the summary, or field mean"),
+        Column("measure", "string", "meaning of the score: an entry of the summary, or field mean"),
         Column("corruption", "string", "what was done"),
         Column("meaning", "string", "whether the meaning is kept", "kept, unclear, changed"),
-        Column("rate", "float64", "probability of each place; of a value: share", "[0, 1]"),
+        Column("rate", "float64", "probability for each place; share of a value", "[0, 1]"),
         Column("n", "int64", "documents or values that can be corrupted"),
         Column("changed", "Float64", "places that were changed, mean over n", "0 and up", True),
         Column("score", "Float64", "mean over n; missing if nothing was scored", "[0, 1]", True),
@@ -87,7 +87,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Parameters
     ----------
     metric_or_profile : str, Profile, callable, dict or sequence
-        What is tested, or a sequence of that: a profile, by which documents are scored as their
+        What to test, or a sequence of these: a profile, by which documents are scored as their
         schemas declare; or a metric (a name, a function registered with `metric`, or an
         ``evaluation_config``), which scores every field of a type that it applies to, except
         skipped ones.

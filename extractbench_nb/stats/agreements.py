@@ -100,14 +100,14 @@ def agreement(a: object, b: object, *, confidence: float = 0.95) -> Agreement:
 
     Rows are joined on path and metric, on document, and on run unless each side has a single run.
     Rows that find no partner are then joined without the metric: a field whose metric was changed
-    is compared with itself. Filter ``fields`` to compare a part of the rows.
+    is compared with itself. Filter ``fields`` to compare some of the rows.
 
     Parameters
     ----------
     a, b : Evaluation, results of a batch, pandas.DataFrame, mapping or list
         Results with `fields`, as in `breakdown`.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
@@ -301,10 +301,12 @@ JUDGE_PAIRS = FrameSpec(
         Column("judge_a", "string", "first judge"),
         Column("judge_b", "string", "second judge"),
         Column("fields", "int64", "fields on which both gave a verdict", "0 and up"),
-        Column("without_verdict", "int64", "fields on which one gave none, or both", "0 and up"),
+        Column(
+            "without_verdict", "int64", "fields without a verdict from at least one", "0 and up"
+        ),
         Column("identical", "int64", "fields whose two values are equal; left out", "0 and up"),
         Column("unmatched", "int64", "fields that only one side has; left out", "0 and up"),
-        Column("agree", "float64", "share of `fields` on which both say the same", "0 to 1", True),
+        Column("agree", "float64", "share of `fields` with equal verdicts", "0 to 1", True),
         Column("agree_low", "float64", "lower end of its interval", "0 to 1", True),
         Column("agree_high", "float64", "upper end", "0 to 1", True),
         Column("kappa", "float64", "Cohen's kappa; missing: not defined", "-1 to 1", True),
@@ -376,7 +378,7 @@ def judge_agreement(
         Metrics to compare; by default ``string_semantic``, ``string_llm`` and other judged ones,
         without ``array_llm``, whose verdict follows from the alignment of its items.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
@@ -575,7 +577,7 @@ def self_consistency(evaluations: object, *, confidence: float = 0.95) -> SelfCo
         Results with ``judge_calls`` of a judge that makes several calls per question:
         ``LLMJudge(n=5)``, or an `Ensemble` of models.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------

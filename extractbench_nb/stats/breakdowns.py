@@ -173,8 +173,8 @@ def breakdown(
     Parameters
     ----------
     source : Evaluation, results of a batch, pandas.DataFrame, mapping or list
-        Results with `fields`; a mapping goes from run to one of the others, or from run to document
-        to `Evaluation`.
+        Results with `fields`. A mapping leads from run to one of the others, or from run to
+        document to `Evaluation`.
     by : str or iterable of str, optional
         Columns that define the groups: ``outcome``, ``metric``, ``field``, ``depth``, ``required``,
         ``reason``, ``kind`` (of mismatch); of a batch also ``run``, ``document``, ``domain``,
@@ -271,7 +271,7 @@ DIFFICULTY_COLUMNS = FrameSpec(
     "one row per schema and field that gold has somewhere, the hardest first",
     (
         Column("schema", "string", "schema id", nullable=True),
-        Column("field", "string", "path with the indices taken out"),
+        Column("field", "string", "path without indices"),
         Column("rows", "int64", "rows in which gold is present", "1 and up"),
         Column("documents", "int64", "documents in which gold is present", "1 and up"),
         Column("runs", "int64", "runs with these rows", "1 and up"),
@@ -280,8 +280,8 @@ DIFFICULTY_COLUMNS = FrameSpec(
         Column("mean_score", "float64", "mean score; a row without a verdict adds 0", "0 to 1"),
         Column("runs_failing", "int64", "runs in which no row passes", "0 to runs"),
         Column("failed_by_all", "bool", "whether no row passes in any run"),
-        Column("outcome", "string", "commonest outcome of the rows that fail", nullable=True),
-        Column("reason", "string", "commonest reason of the rows that fail", nullable=True),
+        Column("outcome", "string", "most frequent outcome of the rows that fail", nullable=True),
+        Column("reason", "string", "most frequent reason of the rows that fail", nullable=True),
         Column("best_run", "string", "best run; missing if all are equal", "", True),
         Column("hallucinations", "int64", "rows with a value although gold has none"),
     ),

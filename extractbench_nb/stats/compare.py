@@ -60,7 +60,7 @@ _DIFFERENCES = (
     Column("only_b", "int64", "documents that only b has", "0 and up"),
     Column("mean_a", "Float64", "mean of a", "", True),
     Column("mean_b", "Float64", "mean of b", "", True),
-    Column("b_minus_a", "Float64", "mean difference; positive where b is higher", "", True),
+    Column("b_minus_a", "Float64", "mean difference; positive if b is higher", "", True),
     Column("low", "Float64", "lower end of its interval, not corrected for pairs", "", True),
     Column("high", "Float64", "upper end", "", True),
     Column("method", "string", "of the interval", _DIFFERENCE_METHODS, True),
@@ -71,7 +71,7 @@ _DIFFERENCES = (
     Column("p_holm", "Float64", "p_value after Holm's correction within the measure", "", True),
     Column("significant", "boolean", "whether p_holm is at most 1 - confidence", "", True),
     Column(
-        "detectable", "Float64", "true difference that is found with 80 % probability", "", True
+        "detectable", "Float64", "true difference that is detected with 80 % probability", "", True
     ),
 )
 
@@ -316,15 +316,15 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
         Results with `summary`: one row per output, with the columns ``document``, `by` and
         `measures`; mappings as in `breakdown`.
     by : str or iterable of str, optional
-        The column of `summary` that makes a group, or several of them.
+        The column of `summary` that defines the groups, or several columns.
     measures : str or sequence of str, optional
         Columns of `summary` to compare. By default ``pass_rate``, ``overall_score`` and
-        ``field_score``; of tables, the ``measures`` that the results name.
+        ``field_score``; for tables, the ``measures`` that the results name.
     baseline : object, optional
         The group to compare all others with (a tuple for several columns); by default all pairs
         are compared.
     confidence : float, optional
-        Of the intervals, between 0 and 1; tests use 1 - confidence.
+        Confidence level of the intervals, between 0 and 1; tests use 1 - confidence.
     resamples : int, optional
         Bootstrap resamples and sign flips, 100 and up.
     seed : int, optional

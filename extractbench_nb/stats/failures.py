@@ -270,7 +270,7 @@ LENGTH_COLUMNS = FrameSpec(
     (
         Column("measure", "string", "measure of length", ", ".join(LENGTHS)),
         Column("bin", "Int64", "from the shortest; missing without a length", "1 and up", True),
-        Column("shortest", "Int64", "least length", "0 and up", True),
+        Column("shortest", "Int64", "smallest length", "0 and up", True),
         Column("median", "Float64", "median length of attempts", "0 and up", True),
         Column("longest", "Int64", "greatest length", "0 and up", True),
         Column("documents", "int64", "different documents", "1 and up"),

@@ -59,18 +59,18 @@ REGRESSION_COLUMNS = FrameSpec(
     (
         Column("document", "string", "document id"),
         Column("path", "string", "instance path with gold's index"),
-        Column("field", "string", "path with the indices taken out"),
+        Column("field", "string", "path without indices"),
         Column("metric", "string", "metric id", nullable=True),
         Column("counted", "bool", "whether the node enters the field-level scores"),
-        Column("verdict", "string", "what became of it", ", ".join(CHANGES)),
+        Column("verdict", "string", "kind of change", ", ".join(CHANGES)),
         Column("score_was", "Float64", "score in the baseline", "0 to 1", True),
         Column("score_is", "Float64", "score in the candidate", "0 to 1", True),
         Column("outcome_was", "string", "outcome in the baseline; missing: no row", "", True),
         Column("outcome_is", "string", "the same in the candidate", nullable=True),
         Column("reason", "string", "why, in the candidate", nullable=True),
         Column("gold", "object", "gold's value", nullable=True),
-        Column("was", "object", "value in the baseline; None also where missing", nullable=True),
-        Column("is", "object", "value in the candidate; None also where missing", nullable=True),
+        Column("was", "object", "value in the baseline; None also if missing", nullable=True),
+        Column("is", "object", "value in the candidate; None also if missing", nullable=True),
     ),
 )
 
@@ -248,7 +248,7 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
         The runs to compare, needed if there are several. `baseline_run` is by default the one with
         the name of `run`.
     measure : str, optional
-        The score that decides; by default ``pass_rate``, and of tables their first measure.
+        The score that decides; by default ``pass_rate``; for tables, their first measure.
     max_drop : float, optional
         The drop of its mean over documents that is accepted, 0 to 1.
     confidence, resamples, seed : optional

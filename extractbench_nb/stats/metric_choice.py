@@ -45,7 +45,7 @@ CHOICE_COLUMNS = FrameSpec(
     (
         *_METRIC,
         Column("labels", "int64", "usable labels", "0 and up"),
-        Column("passing", "int64", "labels that are pass", "0 to labels"),
+        Column("passing", "int64", "labels with the verdict pass", "0 to labels"),
         *_AGREEMENT,
         Column("note", "string", "why there is no choice, or a caveat; else empty"),
     ),
@@ -57,7 +57,7 @@ SCORE_COLUMNS = FrameSpec(
         *_METRIC,
         Column("declared_right", "int64", "labels that it agrees with by its declared params"),
         *_AGREEMENT,
-        Column("within_error", "bool", "at most one standard error behind the best"),
+        Column("within_error", "bool", "whether it is within one standard error of the best"),
     ),
 )
 #: Labels that a choice needs, and labels of the rarer verdict among them; folds at most.
@@ -184,7 +184,7 @@ def choose_metric(
     judge : str or Judge, optional
         Of judged metrics.
     confidence : float, optional
-        Of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------

@@ -55,9 +55,9 @@ def run_agreement(runs: Any, *, dataset: Documents | None = None, **options: Any
     runs : pandas.DataFrame, folder or Dataset
         As `evaluate_runs` takes them; gold is not used.
     dataset : Dataset, optional
-        Where schemas come from if they are not a column.
+        The source of schemas if they are not a column.
     **options : object
-        Of `evaluate_runs`: schema, judge, profile, n_jobs, ...
+        Options of `evaluate_runs`: schema, judge, profile, n_jobs, ...
 
     Returns
     -------
@@ -160,13 +160,15 @@ def counted_nodes(fields: pd.DataFrame) -> pd.DataFrame:
 # --- pass rates without gold --------------------------------------------------------------------
 
 _SHARED = (
-    Column("documents", "int64", "documents that the row is a mean of", "1 and up"),
+    Column("documents", "int64", "documents that the row averages", "1 and up"),
     Column("agreement", "float64", "mean share of the votes that agree", "0 to 1", True),
     Column("estimate", "float64", "pass rate; missing: see `reason`", "0 to 1", True),
     Column("low", "float64", "lower end of its interval", "0 to 1", True),
     Column("high", "float64", "upper end", "0 to 1", True),
     Column("grounded", "float64", "share of values in the PDF, of those looked up", "0 to 1", True),
-    Column("doubted", "float64", "share of values that PDF or rules speak against", "0 to 1", True),
+    Column(
+        "doubted", "float64", "share of values that the PDF or rules contradict", "0 to 1", True
+    ),
     Column("gold", "float64", "pass rate against gold", "0 to 1", True),
     Column("gap", "float64", "what the estimate is or would be, minus gold", "-1 to 1", True),
     Column("reason", "string", "why there is no estimate", nullable=True),
@@ -245,7 +247,7 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     max_gap : float, optional
         Largest mean distance, over runs, between estimate and `gold`, in [0, 1].
     confidence, seed : float and int, optional
-        Of the bootstrap intervals.
+        Confidence level and seed of the bootstrap intervals.
     **options : object
         Further arguments of `run_agreement`.
 
@@ -444,7 +446,8 @@ def calibration(
     bins : int, optional
         Maximum number of bins of equal mass; equal confidences share a bin.
     confidence : float, optional
-        Of the intervals, between 0 and 1. Their sample size is the number of documents.
+        Confidence level of the intervals, between 0 and 1. Their sample size is the number of
+        documents.
 
     Returns
     -------
@@ -455,7 +458,7 @@ def calibration(
     Raises
     ------
     InputError
-        A confidence is not a number from 0 to 1 or is there twice, none belongs to a value, or a
+        A confidence is not a number from 0 to 1 or occurs twice, none belongs to a value, or a
         column is missing.
 
     Examples

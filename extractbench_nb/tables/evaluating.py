@@ -121,7 +121,7 @@ TABLE_ROW_COLUMNS = FrameSpec(
         Column("table", "Int64", "number of the true table; NA if there is none", "0 and up", True),
         Column("path", "string", "gold's table, row, column: `$[0][2][1]`; `$[+0]` is predicted"),
         Column("field", "string", "texts of the column's header, or column and its number"),
-        Column("metric", "string", "what aligns and scores: grits_con"),
+        Column("metric", "string", "metric that aligns and scores: grits_con"),
         Column("part", "string", "part of the table", "header, projected, or empty"),
         Column("row", "Int64", "row in the true table", "0 and up", True),
         Column("column", "Int64", "column in the true table", "0 and up", True),

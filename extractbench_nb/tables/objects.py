@@ -44,7 +44,7 @@ OBJECT_COLUMNS = FrameSpec(
     "one row per object",
     (
         Column("label", "string", "class", "STRUCTURE_LABELS"),
-        Column("score", "float64", "how certain the model is", "0 to 1"),
+        Column("score", "float64", "confidence of the model", "0 to 1"),
         *CORNER_COLUMNS,
     ),
 )

@@ -38,7 +38,7 @@ TABLE_CHECK_COLUMNS = FrameSpec(
         Column("objects", "Int64", "table, rows, columns, headers, spanning cells", "", True),
         Column("content_distance", "Float64", "mean distance from the source", "0 to 1", True),
         Column("kept", "bool", "whether the table passes all checks"),
-        Column("reason", "string", "why it does not; empty where it does"),
+        Column("reason", "string", "why it does not; empty if it does"),
     ),
 )
 
@@ -297,7 +297,7 @@ STATISTIC_COLUMNS = FrameSpec(
         Column("published", "string", "the printed figure"),
         Column("formula", "string", "what it follows from; missing if from no other", "", True),
         Column("recomputed", "Float64", "the value of the formula", "", True),
-        Column("agrees", "boolean", "whether it is rounded to the printed figure", "", True),
+        Column("agrees", "boolean", "whether it rounds to the printed figure", "", True),
     ),
 )
 

@@ -37,9 +37,14 @@ RESOLVED_COLUMNS = FrameSpec(
     "objects",
     "one row per object of the resolved table, before rows and columns shrink to their words",
     (
-        Column("object", "Int64", "position in the input; missing: made on the way", nullable=True),
+        Column(
+            "object",
+            "Int64",
+            "position in the input; missing: created during assembly",
+            nullable=True,
+        ),
         Column("label", "string", "class", "STRUCTURE_LABELS"),
-        Column("score", "Float64", "how certain the model is", "0 to 1", nullable=True),
+        Column("score", "Float64", "confidence of the model", "0 to 1", nullable=True),
         *CORNER_COLUMNS,
         Column("rows", "object", "numbers of the rows that it covers"),
         Column("columns", "object", "numbers of the columns that it covers"),
@@ -53,7 +58,9 @@ CHANGE_COLUMNS = FrameSpec(
     "changes",
     "one row per change of an object, in the order of the steps",
     (
-        Column("object", "Int64", "position in the input; missing: a word, or made", nullable=True),
+        Column(
+            "object", "Int64", "position in the input; missing: a word, or created", nullable=True
+        ),
         Column("step", "string", "step of conflict resolution", ", ".join(STEPS)),
         Column("action", "string", "what was done", "dropped, aligned, shrunk"),
         Column("reason", "string", "why"),

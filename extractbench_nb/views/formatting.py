@@ -40,7 +40,7 @@ def format_frames(width: int | None = 46) -> None:
     """Show the DataFrames of this notebook with left-aligned texts and full names.
 
     IPython is told to render frames with this package's `frame_html` from now on; pandas' settings
-    and the text form of frames stay as they are. Outside of IPython there is nothing to do.
+    and the text form of frames do not change. Outside of IPython, nothing happens.
 
     Parameters
     ----------

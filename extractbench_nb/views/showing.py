@@ -198,9 +198,9 @@ def explore(  # noqa: PLR0913 - options by name
         Values of the cells: ``score``, the mean over documents, with the same weight for each as in
         ``Evaluations.by_run``, or ``pass_rate``.
     dataset : Dataset or TableDataset, optional
-        The dataset with the PDFs or documents, to show a value where it is.
+        The dataset with the PDFs or documents, to show values in their context.
     citations : pandas.DataFrame, optional
-        Where outputs say that their values come from, as `xb.pdf.score_citations` takes them with
+        The pages that outputs cite for their values, as `xb.pdf.score_citations` takes them with
         `dataset`; ``selection`` has the verdicts in the column citation.
     name : str, optional
         Variable of `source` in the notebook, used in the code to copy; by default ``"evs"``, or
@@ -257,7 +257,7 @@ def show_evidence(
     side : {"predicted", "gold"}, optional
         The side of an Evaluation that ``selected_path`` and ``values`` initially refer to.
     citations : pandas.DataFrame, optional
-        Where an output says that its values come from, as `xb.pdf.score_citations` takes them; the
+        The pages that an output cites for its values, as `xb.pdf.score_citations` takes them; the
         list shows the verdict of each.
 
     Returns

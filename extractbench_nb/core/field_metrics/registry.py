@@ -188,12 +188,12 @@ METRIC_COLUMNS = FrameSpec(
     "one row per metric",
     (
         Column("metric", "string", "name to write in evaluation_config"),
-        Column("applies_to", "string", "JSON types it is meant for"),
+        Column("applies_to", "string", "JSON types that it compares"),
         Column("params", "object", "params and their defaults, as a dict"),
         Column("ranges", "string", "allowed values of each param"),
         Column("pass_rule", "string", "when a score passes"),
         Column("judged", "bool", "whether a judge decides it"),
-        Column("source", "string", "where the definition comes from"),
+        Column("source", "string", "source of the definition"),
         Column("summary", "string", "what it compares"),
     ),
 )
@@ -343,7 +343,7 @@ def metric(
     applies_to : str or iterable of str, optional
         ``string``, ``number``, ``integer``, ``boolean``, ``array`` or ``any``.
     source : str, optional
-        Where the definition comes from.
+        The source of the definition.
 
     Returns
     -------
@@ -364,7 +364,7 @@ def metric(
     Notes
     -----
     The function returns a score in [0, 1] or a bool, or a `MetricScore`. It passes at its param
-    ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It sees only values that are
+    ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It gets only values that are
     present on both sides, arrays and objects as copies. It may be ``async``. An exception that it
     raises is recorded as outcome ``judge_error``.
 

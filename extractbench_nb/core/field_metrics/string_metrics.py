@@ -194,9 +194,9 @@ def string_url(gold: Any, predicted: Any) -> bool:
 def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
     r"""Compare dates in any common format.
 
-    If neither value is a date, they are compared as ``string_normalized`` does; if only one is,
-    they differ. Where day and month can be exchanged, as in ``03/04/2024``, both readings are
-    accepted, unless the other value can be read in two ways too: then both are read in one order.
+    If neither value is a date, ``string_normalized`` compares them; if only one is, they differ. If
+    day and month can be exchanged, as in ``03/04/2024``, both readings are accepted, unless the
+    other value is ambiguous too: then both are read in the same order.
 
     Parameters
     ----------

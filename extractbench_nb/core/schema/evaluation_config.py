@@ -33,7 +33,7 @@ PRESET_COLUMNS = FrameSpec(
     "one row per preset",
     (
         Column("preset", "string", "name to write in evaluation_config"),
-        Column("metric", "string", "metric it stands for"),
+        Column("metric", "string", "metric that it names"),
         Column("params", "object", "params it sets, as a dict"),
         Column("default_for", "string", "JSON type that uses it by default", nullable=True),
         Column("use", "string", "what it is for"),
@@ -80,7 +80,7 @@ class MetricSpec:
 
     @property
     def entry(self) -> Metric:
-        """What the metric of this name declares; `UNKNOWN` if there is none (any more)."""
+        """The declaration of the metric with this name; `UNKNOWN` if it does not exist."""
         return REGISTRY.look_up(self.metric_id)
 
     def __hash__(self) -> int:

@@ -61,7 +61,7 @@ def parse_schema(
     Parameters
     ----------
     schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
-        The schema, JSON text, a file, or a parsed schema (returned as it is). Of a Pydantic model
+        The schema, JSON text, a file, or a parsed schema (returned unchanged). Of a Pydantic model
         class or a TypeAdapter the input schema is used (``mode="validation"``), with
         ``evaluation_config`` from ``json_schema_extra``.
     metrics : mapping from str, optional
@@ -79,15 +79,15 @@ def parse_schema(
     SchemaError
         The schema cannot be read; names the JSON Pointer, what was found, what is expected.
     ConfigError
-        An ``evaluation_config`` names something unknown or has bad params; a metric is for a field
-        that does not exist or whose type it cannot compare.
+        An ``evaluation_config`` names something unknown or has invalid params; a metric is for a
+        field that does not exist or whose type it cannot compare.
     InputError
         The file cannot be read, the text is not JSON, or a function is not registered.
 
     Notes
     -----
-    `metrics` stand in ``Schema.document`` under ``evaluation_config_by_field``, a keyword at the
-    root that can also be written by hand. It changes one field where several share a ``$ref``.
+    ``Schema.document`` contains `metrics` under ``evaluation_config_by_field``, a keyword at the
+    root that can also be written by hand. It changes one field even if several share a ``$ref``.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Node:
     ----------
     kind : str
         ``object``, ``array``, ``scalar``, ``union`` (anyOf, oneOf, several types), ``null`` or
-        ``any`` (nothing says which type).
+        ``any`` (no type is declared).
     types : frozenset of str
         JSON types that the schema allows here (``integer`` counts as ``number``); empty: all.
     label : str
@@ -81,7 +81,7 @@ class Node:
     schema_path : str
         Path in the JSON Schema, ``$.properties.authors.items.properties.name``.
     pointer : str
-        JSON Pointer of the definition (the target, where a ``$ref`` leads there).
+        JSON Pointer of the definition (the target of a ``$ref``).
     field : str
         Instance path without indices, ``authors[].name``.
     name : str
@@ -93,18 +93,18 @@ class Node:
     config : NodeConfig or None
         Effective scoring rules: declared, agreed by the branches, or the default of the type.
     declared : bool
-        Whether the config stands in the schema at this node.
+        Whether the schema declares the config at this node.
     keywords : mapping
         The merged JSON Schema keywords, unknown ones included.
     ref : str or None
         The ``$ref`` that led here.
     recursive : bool
         The node closes a cycle of references, or is a reference in a schema that unfolds to more
-        than 50,000 nodes: it is unfolded only where data goes on.
+        than 50,000 nodes: it is unfolded only as deep as the data.
     structure : frozenset of str
-        JSON Pointers of the schemas that say what is below the node.
+        JSON Pointers of the schemas that define what is below the node.
     flattened : bool
-        An array node that stands for a map from keys to arrays.
+        An array node that represents a map from keys to arrays.
     step : str
         The last step as it is written in an instance path, ``.name``.
     loader : callable, optional
@@ -267,7 +267,7 @@ class Node:
 
     @property
     def params_text(self) -> str:
-        """The declared params of the node's metric as one text, empty where there are none."""
+        """The declared params of the node's metric as one text; empty if there are none."""
         if not self.declared or len(self.specs) != 1 or not self.specs[0].params:
             return ""
         params = self.specs[0].params.items()
@@ -456,7 +456,7 @@ class Schema:
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
 
     def nodes_of(self, field: str) -> list[Node]:
-        """Return the nodes of a field; several where branches of a union declare it each.
+        """Return the nodes of a field; several if several branches of a union declare it.
 
         Parameters
         ----------
@@ -552,15 +552,15 @@ SCHEMA_COLUMNS = FrameSpec(
     "schema",
     "one row per node of the schema",
     (
-        Column("schema_path", "string", "where the node stands, `$.properties.a.items`"),
+        Column("schema_path", "string", "position of the node, `$.properties.a.items`"),
         Column("field", "string", "instance path without indices, `a[].b`; `$` is the root"),
-        Column("type", "string", "type as the schema says, `integer | null`"),
+        Column("type", "string", "type in the schema, `integer | null`"),
         Column("depth", "int64", "nesting depth; items are one level deeper", "0 and up"),
         Column("required", "bool", "whether the parent requires the key"),
         Column("nullable", "bool", "whether null is allowed"),
         Column("metric", "string", "metric id(s), joined by ` + `", nullable=True),
         Column("params", "object", "params of the metric, a dict (a list of dicts for several)"),
-        Column("description", "string", "the schema's own words", nullable=True),
+        Column("description", "string", "description in the schema", nullable=True),
     ),
 )
 
