@@ -88,6 +88,7 @@ OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}}
 MISTAKES: dict[str, tuple[Any, Any]] = {
     "schema and gold swapped": ({"a": "x"}, OBJECT),
     "gold as schema": ({"title": "Paper", "authors": []}, {"title": "Paper", "authors": []}),
+    "an invoice as schema": ({"items": [{"description": "Pen", "price": 1}], "total": 1}, OBJECT),
     "several documents": (OBJECT, [{"a": "x"}, {"a": "y"}]),
     "no gold": (OBJECT, None),
     "a file name as gold": (OBJECT, "gold.json"),
@@ -103,6 +104,9 @@ LEGAL: dict[str, tuple[Any, Any]] = {
             {"evaluation_config": "string_exact"},
             {"$schema": "https://json-schema.org/draft/2020-12/schema", "version": 1},
             {"not": {"type": "string"}},
+            {"required": ["a"]},
+            {"$defs": {"b": {"type": "string"}}},
+            {"if": {"required": ["b"]}, "then": {"minProperties": 2}},
         )
     },
     "a document with properties": (OBJECT, {"a": "x", "properties": {}}),
