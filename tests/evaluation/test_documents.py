@@ -134,6 +134,12 @@ def test_unusual_documents_are_no_mistake(schema: Any, gold: Any) -> None:
     assert xb.evaluate(schema, gold, gold).summary["pass_rate"] == 1
 
 
+def test_a_value_that_is_no_json_stops_no_evaluation() -> None:
+    ev = xb.evaluate(OBJECT, {"a": "x"}, {"a": {"x"}})
+    assert "not_json" in set(ev.warnings["kind"])
+    assert ev.summary["pass_rate"] == 0
+
+
 def test_a_metric_that_changes_its_values_changes_no_document() -> None:
     @xb.metric("empties", applies_to="array")
     def empties(gold: Any, predicted: Any) -> bool:
