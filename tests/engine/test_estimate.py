@@ -200,3 +200,24 @@ def test_what_an_evaluation_remembers_goes_with_it() -> None:
         assert [ref() for ref in kept] == [None, None]
     finally:
         gc.enable()
+
+
+X, Y = {"x": 1}, {"y": 1}
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, similar, likely",
+    [
+        ([X], [{"x": 2}], [[0]], [[False]]),
+        ([X, Y], [X, {}], [[1, 0], [0, 0]], [[True, False], [False, False]]),
+        ([{}], [{}, X], [[1, 0]], [[True, False]]),
+        ([{"x": 3}, X], [X, {}, {"x": 3}], [[0, 0, 1], [1, 0, 0]], [[0, 0, 1], [1, 0, 0]]),
+    ],
+)
+def test_absent_values_are_unlike_values_and_alike_among_themselves(
+    gold: list[Any], predicted: list[Any], similar: Any, likely: Any
+) -> None:
+    integer = {"type": "integer"}
+    node = xb.schema.parse_schema({"type": "object", "properties": {"x": integer, "y": integer}})
+    found = assignment.estimate(node.root, gold, predicted)
+    assert [matrix.tolist() for matrix in found] == [similar, likely]

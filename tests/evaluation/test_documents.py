@@ -88,6 +88,7 @@ OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}}
 MISTAKES: dict[str, tuple[Any, Any]] = {
     "schema and gold swapped": ({"a": "x"}, OBJECT),
     "gold as schema": ({"title": "Paper", "authors": []}, {"title": "Paper", "authors": []}),
+    "an invoice as schema": ({"items": [{"description": "Pen", "price": 1}], "total": 1}, OBJECT),
     "several documents": (OBJECT, [{"a": "x"}, {"a": "y"}]),
     "no gold": (OBJECT, None),
     "a file name as gold": (OBJECT, "gold.json"),
@@ -103,6 +104,9 @@ LEGAL: dict[str, tuple[Any, Any]] = {
             {"evaluation_config": "string_exact"},
             {"$schema": "https://json-schema.org/draft/2020-12/schema", "version": 1},
             {"not": {"type": "string"}},
+            {"required": ["a"]},
+            {"$defs": {"b": {"type": "string"}}},
+            {"if": {"required": ["b"]}, "then": {"minProperties": 2}},
         )
     },
     "a document with properties": (OBJECT, {"a": "x", "properties": {}}),
@@ -128,6 +132,12 @@ def test_gold_as_schema_is_refused_in_a_batch() -> None:
 @pytest.mark.parametrize("schema, gold", LEGAL.values(), ids=LEGAL)
 def test_unusual_documents_are_no_mistake(schema: Any, gold: Any) -> None:
     assert xb.evaluate(schema, gold, gold).summary["pass_rate"] == 1
+
+
+def test_a_value_that_is_no_json_stops_no_evaluation() -> None:
+    ev = xb.evaluate(OBJECT, {"a": "x"}, {"a": {"x"}})
+    assert "not_json" in set(ev.warnings["kind"])
+    assert ev.summary["pass_rate"] == 0
 
 
 def test_a_metric_that_changes_its_values_changes_no_document() -> None:

@@ -477,6 +477,18 @@ def test_a_judge_may_be_awaited(run: str) -> None:
     assert judge.most > 1
 
 
+def test_a_judge_that_is_awaited_is_given_gold_first() -> None:
+    class Prefix:
+        name = "prefix"
+
+        async def compare(self, gold: str, predicted: str) -> Verdict:
+            return Verdict(float(predicted.startswith(gold)), "prefix")
+
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    ev = xb.evaluate(schema, {"a": "x"}, {"a": "xy"}, judge=Prefix())
+    assert ev.summary["pass_rate"] == 1
+
+
 def test_a_judge_that_fails_later_is_no_verdict() -> None:
     class Down:
         name = "down"

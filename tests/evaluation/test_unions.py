@@ -9,6 +9,8 @@ import pytest
 import extractbench_nb as xb
 from tests.evaluation.schemas import NULL, NUMBER, STRING, arr, obj
 
+ANY_CASE = {"type": "string", "evaluation_config": "string_case_insensitive"}
+
 
 def rows(schema: Any, gold: Any, predicted: Any) -> list[list[Any]]:
     fields = xb.evaluate(obj(a=schema), {"a": gold}, {"a": predicted}).fields
@@ -117,13 +119,41 @@ UNIONS = [
         [["$.a", "string_case_insensitive", "correct"]],
         id="own config",
     ),
+    pytest.param({"anyOf": [NULL]}, None, None, [], id="null only"),
+    pytest.param(
+        {
+            "anyOf": [
+                obj(k={"type": ["string", "null"], "enum": ["p", None]}, v=STRING),
+                obj(k=STRING, v=ANY_CASE),
+            ]
+        },
+        {"k": "q", "v": "X"},
+        {"k": "q", "v": "x"},
+        [["$.a.k", "string_exact", "correct"], ["$.a.v", "string_case_insensitive", "correct"]],
+        id="told apart by an enum of one branch",
+    ),
+    pytest.param(
+        {
+            "type": "object",
+            "additionalProperties": {
+                "anyOf": [{"anyOf": [{**STRING, "enum": ["p"]}, NUMBER]}, {"anyOf": [ANY_CASE]}]
+            },
+        },
+        {"k": "p", "v": "X"},
+        {"k": "p", "v": "x"},
+        [
+            ["$.a['k']", "string_exact", "correct"],
+            ["$.a['v']", "string_case_insensitive", "correct"],
+        ],
+        id="an enum in a union of unions",
+    ),
 ]
 
 
 @pytest.mark.parametrize("schema, gold, predicted, expected", UNIONS)
 def test_union(schema: Any, gold: Any, predicted: Any, expected: Any) -> None:
     found = rows(schema, gold, predicted)
-    if expected[0][2] == "both_absent":  # which branch names the metric is open there
+    if expected and expected[0][2] == "both_absent":  # which branch names the metric is open there
         assert [r[2] for r in found] == ["both_absent"]
     else:
         assert found == expected

@@ -477,10 +477,14 @@ def mutual(names: int) -> dict[str, Any]:
 
 TREE = {"$ref": "#/$defs/t"}
 DEEP = {"v": "x", "child": {"v": "y", "child": {"v": "z", "child": None}}}
-DOUBLED = {
-    **{f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(25)},
-    "d25": obj(x=STRING),
-}
+
+
+def doubled(keyword: str) -> dict[str, Any]:
+    """A definition that combines the next one with itself, and so on."""
+    levels = {f"d{i}": {keyword: [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(25)}
+    return {"$defs": {**levels, "d25": obj(x=STRING)}, "$ref": "#/$defs/d0"}
+
+
 CHAIN = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(10_000)} | {"d10000": STRING}
 RECURSIVE = [
     pytest.param(below_itself(t=TREE), {}, 1, id="absent"),
@@ -492,7 +496,8 @@ RECURSIVE = [
     pytest.param(
         {"type": "object", "additionalProperties": {"$ref": "#"}}, {"a": {"b": {}}}, 0, id="map"
     ),
-    pytest.param({"$defs": DOUBLED, "$ref": "#/$defs/d0"}, {"x": "1"}, 1, id="doubled allOf"),
+    pytest.param(doubled("allOf"), {"x": "1"}, 1, id="doubled allOf"),
+    pytest.param(doubled("anyOf"), {"x": "1"}, 1, id="doubled anyOf"),
     pytest.param({"$defs": CHAIN, **obj(a={"$ref": "#/$defs/d0"})}, {"a": "x"}, 1, id="chain"),
 ]
 

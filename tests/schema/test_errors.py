@@ -96,6 +96,18 @@ SCHEMAS = [
     (
         {
             "$defs": {
+                f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}", "title": t} for t in "ab"]}
+                for i in range(16)
+            }
+            | {"d16": STRING},
+            **obj(x={"$ref": "#/$defs/d0"}),
+        },
+        "/$defs/d0",
+        "has more than 50,000 branches, with those of its branches",
+    ),
+    (
+        {
+            "$defs": {
                 "a": {"oneOf": [{"$ref": "#/$defs/b"}, STRING]},
                 "b": {"anyOf": [{"$ref": "#/$defs/a"}]},
             },

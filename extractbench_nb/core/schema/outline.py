@@ -51,7 +51,7 @@ class Shape:
     """What a definition makes of a node, wherever it is used.
 
     Below a union (`lenient`) the parts of a node may contradict each other: no value fits it, and
-    other branches remain.
+    other branches remain. The `width` of a union is the number of its branches that are no unions.
     """
 
     part: Part
@@ -64,6 +64,7 @@ class Shape:
     lenient: bool
     branches: list[Parts]
     settled: bool
+    width: int = 1
     below: list[Below] = field(default_factory=list)
 
 
@@ -223,7 +224,9 @@ class Outline:
         else:
             keyword = "oneOf" if "oneOf" in inside and "anyOf" not in inside else "anyOf"
             for i, parts in enumerate(shape.branches):
-                add(parts, "branches", i, f"{keyword}[{i}]")
+                # a definition that is named twice would double the work at each level
+                if all(self._shape(parts, lenient=lenient) is not b.shape for b in shape.below):
+                    add(parts, "branches", i, f"{keyword}[{i}]")
 
     def _settle(self, union: Shape, within: tuple[Shape, ...]) -> None:
         """Give a union the types, the label and the common config of its branches."""
@@ -234,6 +237,10 @@ class Outline:
         for branch in branches:
             if not branch.settled:
                 self._settle(branch, (*within, union))
+        union.width = sum(branch.width for branch in branches)
+        if union.width > MAX_NODES:  # a value may be tried on each
+            problem = f"has more than {MAX_NODES:,} branches, with those of its branches"
+            raise SchemaError(union.part.pointer, problem)
         concrete = [branch for branch in branches if branch.kind != "null"]
         union.types = frozenset[str]().union(*(branch.types for branch in concrete))
         if any(branch.kind == "any" for branch in branches):

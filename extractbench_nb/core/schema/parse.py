@@ -238,7 +238,9 @@ def _refuse_other_documents(document: Mapping[str, Any]) -> None:
     JSON Schema allows anything under such keys, and an open schema may have words about it alone.
     """
     strange = [key for key in document if key not in _ABOUT and not str(key).startswith("x-")]
-    if strange and _KEYWORDS.isdisjoint(document):
+    # in older drafts too a list of items is one of schemas, and seldom stands alone
+    known = document.keys() & _KEYWORDS
+    if strange and (not known or (known == {"items"} and isinstance(document["items"], list))):
         keys = ", ".join(map(short, strange[:_MOST_NAMED]))
         more = ", ..." if len(strange) > _MOST_NAMED else ""
         expected = "'type', 'properties' or another keyword of JSON Schema; is this a document?"
