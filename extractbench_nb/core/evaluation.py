@@ -306,7 +306,7 @@ class Run:
         scorer = Scorer(self.profile, OfflineJudge(), self.scorer.accepted)
         null_walk = Traversal(scorer, "optimal")
         null_walk.descend(self.schema.root, self.gold, None)
-        return null_pass_rate(null_walk, self.profile)
+        return null_pass_rate(null_walk, self.traversal, self.profile)
 
 
 # --- options ------------------------------------------------------------------------------------

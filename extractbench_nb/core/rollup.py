@@ -387,13 +387,42 @@ def _mean(values: list[tuple[float, float]]) -> float:
     return min(1.0, sum([value for value, _ in values]) / len(values)) if values else 1.0
 
 
-def null_pass_rate(walk: Traversal, profile: Profile) -> float:
-    """Return the pass rate of a traversal in which the prediction is null."""
-    roll_up(walk.arrays, profile)
-    if profile.count_array_leaves:
-        count_leaves(walk)
-    counted = (leaf for leaf in in_order(walk.top.children) if leaf.counted)
-    return _mean([(float(bool(point_score(leaf.settled)[1])), leaf.weight) for leaf in counted])
+def null_pass_rate(null_walk: Traversal, walk: Traversal, profile: Profile) -> float:
+    """Return the pass rate of a null prediction from its traversal, and from that of another one.
+
+    In ``strict`` the leaves of all gold items are omissions, whatever was predicted; another
+    prediction's records have them, which is faster than to record them again. They are recorded
+    where a null can be right, or where the other prediction is not JSON.
+    """
+    roll_up(null_walk.arrays, profile)
+    top = null_walk.top.children
+    if not profile.count_array_leaves:
+        return _mean([_passed(leaf) for leaf in top])
+    own = {id(leaf) for leaf in walk.top.children}
+    replaced = {leaf.paths.gold for leaf in walk.top.children if not leaf.counted}
+    in_items = [
+        leaf
+        for leaf in in_order(walk.top.children)
+        if leaf.counted and id(leaf) not in own and states(leaf)[0] == PRESENT
+    ]
+    accepted = walk.scorer.accepted
+    has_alternatives = bool(accepted.scalars or accepted.items) or any(
+        leaf.node.config is not None and leaf.node.config.accepted for leaf in in_items
+    )
+    if has_alternatives or walk.documents[0] is NOWHERE:
+        count_leaves(null_walk)
+        return _mean([_passed(leaf) for leaf in in_order(top) if leaf.counted])
+    passes = [
+        _passed(leaf)
+        for leaf in top
+        if not (isinstance(leaf, ArrayRecord) and leaf.gold_items and leaf.paths.gold in replaced)
+    ]
+    return _mean(passes + [(0.0, leaf.weight) for leaf in in_items])
+
+
+def _passed(leaf: Leaf) -> tuple[float, float]:
+    """Return 1 or 0, whether a node passes, and its weight."""
+    return float(bool(point_score(leaf.settled)[1])), leaf.weight
 
 
 def node_outcome(verdicts: list[Scored]) -> str:
