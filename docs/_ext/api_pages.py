@@ -368,7 +368,7 @@ def link_types(app: Sphinx, config: Config) -> None:
     config.numpydoc_xref_param_type = True
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive and what its entries need."""
     app.add_directive("api", Api)
     app.add_css_file("reference.css")
@@ -378,4 +378,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", mark_parameters, priority=100)
     app.connect("autodoc-skip-member", skip_field)
     app.connect("missing-reference", resolve)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    # a new number makes Sphinx read pages again that an older build has kept
+    return {"env_version": 2, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -150,7 +150,7 @@ def test_the_gate(case: str) -> None:
 
 REFUSED = [
     ({"measure": "grits_co"}, of_tables, "measure='grits_co'; did you mean 'grits_con'"),
-    ({"baseline_run": "c"}, of_tables, "baseline_run='c' is not in baseline"),
+    ({"baseline_run": "c"}, of_tables, "baseline_run='c' is not in the baseline"),
 ]
 
 
