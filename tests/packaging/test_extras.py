@@ -56,7 +56,7 @@ DOORS = {
         "evidence": "xb.show_evidence(ds, document)",
         "the workbench": "xb.workbench('string_exact', evs)",
         "a plot": "xb.plots.grid(2)",
-        "a table": "xb.benchmark.style(6)",
+        "a table of the paper": "xb.benchmark.style(6).to_latex()",
         "LaTeX": "xb.compare_runs(evs).to_latex()",
     },
     "pdf": {
@@ -185,4 +185,4 @@ def test_texts_name_extras_that_exist() -> None:
         for extra in extras.split(",")
     }
     assert named - {"{extra}"} <= PROJECT["optional-dependencies"].keys()
-    assert "notebook" in named
+    assert "llm" in named
