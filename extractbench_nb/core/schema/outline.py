@@ -223,10 +223,12 @@ class Outline:
                 add(parts, "items", 0, "items", "[]", "[]")
         else:
             keyword = "oneOf" if "oneOf" in inside and "anyOf" not in inside else "anyOf"
+            named = set[int]()
             for i, parts in enumerate(shape.branches):
-                # a definition that is named twice would double the work at each level
-                if all(self._shape(parts, lenient=lenient) is not b.shape for b in shape.below):
+                branch = id(self._shape(parts, lenient=lenient))
+                if branch not in named:  # a definition named twice would double the work per level
                     add(parts, "branches", i, f"{keyword}[{i}]")
+                named.add(branch)
 
     def _settle(self, union: Shape, within: tuple[Shape, ...]) -> None:
         """Give a union the types, the label and the common config of its branches."""
