@@ -54,7 +54,7 @@ extensions = [
 
 # Notebooks are executed and their outputs compared by `make notebooks`, not here.
 nb_execution_mode = "off"
-# A view's static twin, not the live widget, whose scripts would be loaded from the network.
+# The static version of a view, not the live widget, whose scripts would be loaded from the network.
 nb_mime_priority_overrides = [("html", "text/html", 0), ("html", "image/svg+xml", 5)]
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 

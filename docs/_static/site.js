@@ -1,12 +1,12 @@
 (() => {
-  /* Static twins of views know the dark theme by the attribute that JupyterLab sets. */
+  /* Static views follow the dark theme by the attribute that JupyterLab sets. */
   const root = document.documentElement;
   const follow = () => {
     document.body.dataset.jpThemeLight = String(root.dataset.theme !== "dark");
   };
   new MutationObserver(follow).observe(root, { attributes: true, attributeFilter: ["data-theme"] });
   follow();
-  /* A live view lets the keyboard scroll its parts; its static twin has no script for that. */
+  /* A live view lets the keyboard scroll its parts; a static view has no script for that. */
   const reach = () => {
     for (const part of document.querySelectorAll(".xb-twin, .xb-twin :is(div, dd, pre, ul)")) {
       const cut = part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight;

@@ -39,7 +39,7 @@ FEEDBACK_COLUMNS = FrameSpec(
     ),
 )
 
-_BAD_GOLD = "correct gold or the schema, no prompt mends it"
+_BAD_GOLD = "correct the gold value or the schema; no prompt can fix this"
 #: Problem and suggestion, by kind.
 _ADVICE = {
     "invalid_output": ("not JSON", "return one JSON value and nothing else"),
@@ -51,7 +51,10 @@ _ADVICE = {
     "gold_type_mismatch": ("where gold has another type than the schema", _BAD_GOLD),
     "judge_error": ("without a verdict", "run the judge again; the output may be right"),
     "null_word": ("a word for nothing", "return null, not a word for it"),
-    "null_word_in_gold": ("where gold is a word for nothing", "correct gold, or copy the word"),
+    "null_word_in_gold": (
+        "where gold is a word for nothing",
+        "correct the gold value, or copy the word",
+    ),
     "json_type": ("of another JSON type", "return the JSON type that the schema declares"),
     "writing": ("written differently", "write it as gold does in the examples"),
     "unit": ("with another unit", "keep the unit that gold has in the examples"),

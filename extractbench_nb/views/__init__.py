@@ -1,4 +1,4 @@
-"""What people look at: interactive views with static twins, cards, figures and reports."""
+"""What people look at: interactive and static views, cards, figures and reports."""
 
 from typing import TYPE_CHECKING
 

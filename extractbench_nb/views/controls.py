@@ -231,7 +231,7 @@ def listed(said: str, cut: Page, noun: str, do: str = "set:page") -> Node:
 
 
 def shown_text(page: Page, noun: str, most: int | None = None) -> str:
-    """Say which things of a page a twin has: ``rows 1 to 30 of 217``."""
+    """Say which things of a page a static view shows: ``rows 1 to 30 of 217``."""
     last = page.last if most is None else min(page.last, page.first + most)
     return f"{noun} {min(page.first + 1, last):,} to {last:,} of {page.total:,}"
 

@@ -1,4 +1,4 @@
-"""Views for the notebook: each is one widget with a static twin, plain HTML without JavaScript."""
+"""Views for the notebook: each is one widget with a static page, plain HTML without JavaScript."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def show(  # noqa: PLR0913 - options, all but two by name
     View
         A widget, shown as the last value of a notebook cell. Its selection and filters are
         attributes to read, assign and observe, ``code`` is an expression for what it shows, and
-        ``save(path)`` and ``to_html()`` write its static twin.
+        ``save(path)`` and ``to_html()`` write a static page.
 
     Raises
     ------

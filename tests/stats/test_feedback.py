@@ -33,11 +33,11 @@ def lines(source: Any, **options: Any) -> list[str]:
         (NUMBER, 1190, "1.190,00 €", "`f` of another type: return the type that the schema"),
         (NUMBER | {"type": ["number", "string"]}, 5, [1], "`f` of another type: return the type"),
         (NUMBER, 5, {"x": 1}, "`f` of another type: return the type that the schema declares"),
-        (NUMBER, [5], 5, "`f` where gold has another type than the schema: correct gold or"),
+        (NUMBER, [5], 5, "`f` where gold has another type than the schema: correct the gold value"),
         (TEXT, "Berlin", None, "`f` missing: look for it again; gold has a value"),
         (TEXT, None, "Berlin", "`f` extra: leave it out or null unless the document states it"),
         (TEXT, None, "N/A", "`f` a word for nothing: return null, not a word for it"),
-        (TEXT, "N/A", None, "`f` where gold is a word for nothing: correct gold, or copy the word"),
+        (TEXT, "N/A", None, "`f` where gold is a word for nothing: correct the gold value, or"),
         (TEXT, "2024-03-05", "2024-05-03", "`f` with day and month swapped: check the order"),
         (TEXT, "Berlin", "Paris", "`f` another value: check the description of the field"),
         (AUTHORS, [{"name": "Al"}, {"name": "Bo"}], [{"name": "Al"}],
@@ -135,7 +135,7 @@ def test_gold_of_another_type_explains_missing_and_extra_items() -> None:
     gold = {"f": ["Al Bo, 2020", "Cy Du, 2021", "Ed Fo, 2022"]}
     found = xb.feedback(evaluated({"f": AUTHORS}, gold, {"f": [{"name": "Al Bo"}]})).frame
     assert set(found["kind"]) == {"gold_type_mismatch", "missing_items"}
-    assert found["suggestion"].str.contains("correct gold or the schema").all()
+    assert found["suggestion"].str.contains("correct the gold value or the schema").all()
 
 
 def test_nothing_fails_and_nothing_is_scored() -> None:

@@ -418,7 +418,7 @@ function render({ model, el }) {
     watch.observe(page, { attributes: true, attributeFilter: ["class", "style", "theme", "data-jp-theme-name", "data-theme"] });
   }
 
-  /** The static twin of this view, an output beside it, is for pages without a kernel. */
+  /** The static version of this view, an output beside it, is for pages without a kernel. */
   function hideTwin(hidden) {
     const name = CSS.escape(model.get("_name"));
     const { ownerDocument } = el;
