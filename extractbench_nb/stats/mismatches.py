@@ -44,20 +44,20 @@ class Kind(NamedTuple):
 
 #: In order of precedence: the first rule that holds names the mismatch.
 KINDS = (
-    Kind("null_word", "a word for nothing on one side", "Berlin", "N/A"),
+    Kind("null_word", "one side is a word for an absent value", "Berlin", "N/A"),
     Kind("json_type", "the same value as another JSON type", 12.5, "12.5"),
     Kind("writing", "the same value, written differently", "2024-03-05", "5 March 2024"),
     Kind("unit", "the same number with another unit, or without one", "12 kg", "12 g"),
-    Kind("sign", "the number with the other sign", -1250, 1250),
-    Kind("other_item", "gold of the same field in one or two other items", "Al Meyer", "Bob Stone"),
-    Kind("misplaced", "gold of another field of the same object", "Smith", "Jonathan"),
+    Kind("sign", "the same number with the opposite sign", -1250, 1250),
+    Kind("other_item", "the gold value of one or two other items", "Al Meyer", "Bob Stone"),
+    Kind("misplaced", "the gold value of another field of the object", "Smith", "Jonathan"),
     Kind("power_of_ten", "predicted = gold * 10^n", 1.25, 1250),
     Kind("rounding", "one number is the other with fewer significant digits", 12.3456, 12.35),
     Kind("day_month_swapped", "day and month exchanged", "2024-03-05", "2024-05-03"),
     Kind("date", "another date, or another time on the same day", "2024-03-05", "2023-03-05"),
     Kind("order", "the same words in another order", "Smith, John", "John Smith"),
-    Kind("truncated", "gold without its end, or with words left out", "6 Apr 2025", "2025"),
-    Kind("extra_text", "gold with words added", "AT&T", "AT&T, Dallas, Texas"),
+    Kind("truncated", "the gold value without some words or its end", "6 Apr 2025", "2025"),
+    Kind("extra_text", "the gold value with words added", "AT&T", "AT&T, Dallas, Texas"),
     Kind("typo", "a few letters or one digit changed", "Schneider", "Schnieder"),
     Kind("other", "none of these", "Berlin", "Paris"),
 )
