@@ -1,4 +1,4 @@
-"""Errors caused by bad input; messages name the place, the value found and what is allowed."""
+"""Errors caused by bad input; messages show the place, the value found and what is allowed."""
 
 from __future__ import annotations
 
