@@ -72,7 +72,7 @@ TABLE_COLUMNS = FrameSpec(
         Column("values", "object", "columns that are scored", "tuple of str"),
         Column("numeric", "object", "value columns that hold numbers", "tuple of str"),
         Column("documents", "int64", "documents to read", "0 or more"),
-        Column("problem", "string", "irregularities of AOE's record", nullable=True),
+        Column("problem", "string", "irregularities in AOE's record", nullable=True),
     ),
 )
 RUN_COLUMNS = FrameSpec(

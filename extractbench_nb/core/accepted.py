@@ -40,9 +40,9 @@ ACCEPTED_COLUMNS = FrameSpec(
     "one row per accepted alternative",
     (
         Column("document", "string", "document id", nullable=True),
-        Column("path", "string", "instance path in gold, with gold's indices"),
-        Column("value", "object", "another correct value; None: it may be absent", nullable=True),
-        Column("note", "string", "why", nullable=True),
+        Column("path", "string", "instance path, with the indices in gold"),
+        Column("value", "object", "another correct value; None if it may be absent", nullable=True),
+        Column("note", "string", "reason", nullable=True),
     ),
 )
 _LONGEST = 60

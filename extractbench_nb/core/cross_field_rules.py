@@ -29,7 +29,7 @@ RULE_COLUMNS = FrameSpec(
     "one row per rule that applies to the schema",
     (
         Column("rule", "string", "name of the rule"),
-        Column("applies_to", "string", "patterns of schema names; * is every schema"),
+        Column("applies_to", "string", "patterns for schema names; `*` matches every schema"),
         Column("outcome_gold", "string", "result of the rule for gold", _OUTCOMES),
         Column(
             "outcome_predicted",
@@ -38,9 +38,9 @@ RULE_COLUMNS = FrameSpec(
             _OUTCOMES,
             nullable=True,
         ),
-        Column("paths_gold", "object", "instance paths at fault in gold, as a tuple"),
-        Column("paths_predicted", "object", "those in the prediction, with its own indices"),
-        Column("message", "string", "why there is no verdict", nullable=True),
+        Column("paths_gold", "object", "instance paths in gold that break the rule, a tuple"),
+        Column("paths_predicted", "object", "the same in the prediction, with its own indices"),
+        Column("message", "string", "reason for a missing verdict", nullable=True),
         Column(
             "finding",
             "string",

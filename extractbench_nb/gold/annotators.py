@@ -29,9 +29,9 @@ FIELDS = FrameSpec(
     (
         Column("schema", "string", "schema id, or the schema's title or hash"),
         Column("field", "string", "path without indices"),
-        Column("documents", "int64", "documents that have such a value", "1 and up"),
+        Column("documents", "int64", "documents with such a value", "1 and up"),
         Column("units", "int64", "values that were compared", "1 and up"),
-        Column("disagreed", "int64", "of these, values on which not all agree", "0 to units"),
+        Column("disagreed", "int64", "values on which not all annotators agree", "0 to units"),
         Column("alpha", "Float64", "Krippendorff's alpha; NA if all are equal", "up to 1", True),
     ),
 )
@@ -44,7 +44,7 @@ DISAGREEMENTS = FrameSpec(
         Column("schema", "string", "schema id, or the schema's title or hash"),
         Column("path", "string", "instance path in the gold of the document's first annotator"),
         Column("field", "string", "path without indices"),
-        Column("majority", "object", "the value of more than half; NA if there is none", "", True),
+        Column("majority", "object", "value of more than half of the annotators, if any", "", True),
     ),
 )
 

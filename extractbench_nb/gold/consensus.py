@@ -26,7 +26,7 @@ from extractbench_nb.support.folding import is_placeholder
 SUSPECT_KINDS = ("empty_in_gold", "differs_from_gold", "item_missing_in_gold")
 SUSPECT_COLUMNS = FrameSpec(
     "suspects",
-    "one row per suspected place of gold, the highest score first",
+    "one row per suspect, highest score first",
     (
         Column("document", "string", "document id"),
         Column("schema", "string", "schema id"),
@@ -34,10 +34,10 @@ SUSPECT_COLUMNS = FrameSpec(
         Column("field", "string", "the path without indices"),
         Column("kind", "string", "what is suspected", ", ".join(SUSPECT_KINDS)),
         Column("gold", "object", "gold's value; None if absent", nullable=True),
-        Column("consensus", "object", "the value that most runs agree on"),
-        Column("runs", "int64", "runs with a valid output of the document", "1 and up"),
-        Column("agreeing", "int64", "of these, runs that agree on the consensus", "1 to runs"),
-        Column("gold_page", "Int64", "page of the PDF with gold's value", "1 and up", True),
+        Column("consensus", "object", "value that most runs agree on"),
+        Column("runs", "int64", "runs with a valid output for the document", "1 and up"),
+        Column("agreeing", "int64", "runs among these that agree on the consensus", "1 to runs"),
+        Column("gold_page", "Int64", "page of the PDF with the gold value", "1 and up", True),
         Column("consensus_page", "Int64", "page of the PDF with the consensus", "1 and up", True),
         Column(
             "findings",
@@ -48,11 +48,11 @@ SUSPECT_COLUMNS = FrameSpec(
         Column(
             "difference",
             "string",
-            "kind of mismatch of gold and consensus, if both are scalars",
+            "kind of mismatch between gold and consensus, if both are scalars",
             KIND_COLUMN.values,
             nullable=True,
         ),
-        Column("score", "float64", "rank: agreement, evidence and findings together", "0 to 1"),
+        Column("score", "float64", "rank, from agreement, evidence and findings", "0 to 1"),
     ),
 )
 

@@ -27,10 +27,10 @@ CHECKED_COLUMNS = FrameSpec(
         Column("document", "string", "document id"),
         Column("schema", "string", "schema id or title, if known", nullable=True),
         Column("rule", "string", "name of the rule"),
-        Column("applies_to", "string", "patterns of schema names; * is every schema"),
-        Column("outcome", "string", "missing if the document cannot be read", Rule.OUTCOMES, True),
-        Column("paths", "object", "instance paths at fault, as a tuple"),
-        Column("message", "string", "why there is no verdict", nullable=True),
+        Column("applies_to", "string", "patterns for schema names; `*` matches every schema"),
+        Column("outcome", "string", "result; missing if unreadable", Rule.OUTCOMES, True),
+        Column("paths", "object", "instance paths that break the rule, a tuple"),
+        Column("message", "string", "reason for a missing verdict", nullable=True),
     ),
 )
 

@@ -36,13 +36,13 @@ CORRECTIONS = FrameSpec(
     "one row per correction, in the order of the source",
     (
         Column("document", "string", "document id"),
-        Column("path", "string", "instance path in the old gold; `[-]` follows the last item"),
+        Column("path", "string", "path in the old gold data; `[-]` is after the last item"),
         Column("op", "string", "what is done at the path", ", ".join(OPS)),
-        Column("old", "object", "gold's value; NA if not stated, None is null", "JSON", True),
-        Column("new", "object", "the corrected value; NA if removed, None is null", "JSON", True),
-        Column("who", "string", "who made it", "", True),
-        Column("when", "string", "when it was made", "ISO 8601", True),
-        Column("why", "string", "why", "", True),
+        Column("old", "object", "old gold value; NA if not stated, None for null", "JSON", True),
+        Column("new", "object", "corrected value; NA if removed, None for null", "JSON", True),
+        Column("who", "string", "person who made the correction", "", True),
+        Column("when", "string", "time of the correction", "ISO 8601", True),
+        Column("why", "string", "reason", "", True),
     ),
 )
 HISTORY = FrameSpec(
@@ -59,14 +59,14 @@ EFFECT = FrameSpec(
     (
         Column("run", "string", "the run"),
         Column("measure", "string", "a column of `summary`"),
-        Column("documents", "int64", "documents that both have; they are resampled", "1 and up"),
+        Column("documents", "int64", "documents in both results, which are resampled", "1 and up"),
         Column("changed", "int64", "documents whose score changed", "0 to documents"),
-        Column("before", "float64", "mean over documents before"),
-        Column("after", "float64", "mean over documents after"),
-        Column("difference", "float64", "after minus before"),
-        Column("low", "Float64", "lower end of its interval; missing for few documents", "", True),
-        Column("high", "Float64", "upper end", "", True),
-        Column("method", "string", "of the interval", "as in `compare_runs`"),
+        Column("before", "float64", "mean over documents before the correction"),
+        Column("after", "float64", "mean over documents after the correction"),
+        Column("difference", "float64", "after - before"),
+        Column("low", "Float64", "lower limit of its interval, if documents suffice", "", True),
+        Column("high", "Float64", "upper limit of its interval", "", True),
+        Column("method", "string", "method of the interval", "as in `compare_runs`"),
     ),
 )
 

@@ -163,8 +163,8 @@ LISTING_COLUMNS = FrameSpec(
     _DOCUMENTS,
     (
         *(DOCUMENT, DOMAIN, SCHEMA),
-        Column("gold_path", "object", "where the gold JSON is", "pathlib.Path"),
-        Column("pdf_path", "object", "where the PDF is", "pathlib.Path", nullable=True),
+        Column("gold_path", "object", "path of the gold JSON", "pathlib.Path"),
+        Column("pdf_path", "object", "path of the PDF", "pathlib.Path", nullable=True),
         Column("has_pdf", "bool", "whether there is a PDF"),
     ),
 )
@@ -178,7 +178,7 @@ SCHEMA_COLUMNS = FrameSpec(
     "one row per schema, ordered by domain and schema",
     (
         *(SCHEMA, DOMAIN),
-        Column("schema_path", "object", "where the JSON Schema is", "pathlib.Path"),
+        Column("schema_path", "object", "path of the JSON Schema", "pathlib.Path"),
         Column("documents", "int64", "documents with a gold JSON", "0 or more"),
         Column("pdfs", "int64", "documents with a PDF", "0 or more"),
     ),
@@ -189,7 +189,7 @@ RUN_COLUMNS = FrameSpec(
     "one row per model output, ordered by run and document",
     (
         *(RUN, DOCUMENT),
-        Column("predicted", "object", "where the raw output is; it may not parse", "pathlib.Path"),
+        Column("predicted", "object", "path of the raw output; it may not parse", "pathlib.Path"),
     ),
 )
 

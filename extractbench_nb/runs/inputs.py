@@ -56,7 +56,7 @@ SUMMARIES = FrameSpec(
     (
         *IDS,
         Column("valid", "bool", "whether the output is JSON, so that it could be evaluated"),
-        Column("message", "string", "why an output is invalid, in the parser's words", "", True),
+        Column("message", "string", "the parser's message about an invalid output", "", True),
         Column("line", "Int64", "line at which parsing failed", "1 and up", True),
         Column("column", "Int64", "character in that line", "1 and up", True),
         *SUMMARY.columns,

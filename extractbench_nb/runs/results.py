@@ -62,13 +62,13 @@ def _over_documents(how: str, *, units: bool) -> tuple[Column, ...]:
     return tuple(replace(c, meaning=f"{how} over documents: {c.meaning}") for c in columns)
 
 
-_POOLED = "passed / evaluated, all documents together; missing where nothing is evaluated"
+_POOLED = "passed / evaluated over all documents; missing if nothing is evaluated"
 BY_RUN = FrameSpec(
     "by_run",
     "one row per run",
     (
         Column("run", "string", "name of the run"),
-        Column("documents", "int64", "outputs of the run, invalid ones included", "1 and up"),
+        Column("documents", "int64", "outputs of the run, including invalid ones", "1 and up"),
         Column("invalid", "int64", "outputs that are not JSON, empty or absent", "0 and up"),
         Column("missing", "int64", "documents that only other runs have", "0 and up"),
         *_over_documents("mean", units=True),

@@ -148,7 +148,7 @@ BREAKDOWN_COLUMNS = FrameSpec(
     "one row per group; the columns that name the group come first",
     (
         Column("rows", "int64", "rows of `fields`, judged or not", "1 and up"),
-        Column("documents", "int64", "documents they come from", "1 and up"),
+        Column("documents", "int64", "documents of these rows", "1 and up"),
         Column("judged", "int64", "rows with a verdict", "0 to rows"),
         Column("passed", "int64", "rows that pass", "0 to judged"),
         Column("pass_rate", "float64", "passed / rows; a lower bound", "0 to 1"),
@@ -268,7 +268,7 @@ def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:
 
 DIFFICULTY_COLUMNS = FrameSpec(
     "difficulty",
-    "one row per schema and field that gold has somewhere, the hardest first",
+    "one row per schema and field with a gold value, hardest first",
     (
         Column("schema", "string", "schema id", nullable=True),
         Column("field", "string", "path without indices"),

@@ -41,13 +41,13 @@ from extractbench_nb.support.wording import one_line, plural
 _SCORES = (
     Column("group", "string", "what is compared: a run, or the values of `by`"),
     Column("measure", "string", "a column of `summary`"),
-    Column("documents", "int64", "documents with an output; they are resampled", "1 and up"),
-    Column("outputs", "int64", "outputs for them; averaged for each document", "1 and up"),
+    Column("documents", "int64", "documents with an output, which are resampled", "1 and up"),
+    Column("outputs", "int64", "outputs, which are averaged for each document", "1 and up"),
     Column("invalid", "int64", "outputs that did not parse; their scores are 0", "0 to outputs"),
     Column("mean", "float64", "mean over documents"),
-    Column("low", "Float64", "lower end of its interval; missing for a single document", "", True),
-    Column("high", "Float64", "upper end", "", True),
-    Column("method", "string", "of the interval", "BCa, percentile, all equal, one document"),
+    Column("low", "Float64", "lower limit of its interval; missing for one document", "", True),
+    Column("high", "Float64", "upper limit of its interval", "", True),
+    Column("method", "string", "interval method", "BCa, percentile, all equal, one document"),
 )
 
 _DIFFERENCE_METHODS = "sign flips, all equal, too few documents, one document"
@@ -55,15 +55,15 @@ _DIFFERENCES = (
     Column("a", "string", "the baseline, or the group with the lower first measure"),
     Column("b", "string", "the other group"),
     Column("measure", "string", "a column of `summary`"),
-    Column("documents", "int64", "documents that both have; the rest is of these", "0 and up"),
+    Column("documents", "int64", "documents of both groups, which are compared", "0 and up"),
     Column("only_a", "int64", "documents that only a has", "0 and up"),
     Column("only_b", "int64", "documents that only b has", "0 and up"),
     Column("mean_a", "Float64", "mean of a", "", True),
     Column("mean_b", "Float64", "mean of b", "", True),
     Column("b_minus_a", "Float64", "mean difference; positive if b is higher", "", True),
-    Column("low", "Float64", "lower end of its interval, not corrected for pairs", "", True),
-    Column("high", "Float64", "upper end", "", True),
-    Column("method", "string", "of the interval", _DIFFERENCE_METHODS, True),
+    Column("low", "Float64", "lower limit of its interval, not corrected for pairs", "", True),
+    Column("high", "Float64", "upper limit of its interval", "", True),
+    Column("method", "string", "interval method", _DIFFERENCE_METHODS, True),
     Column("a_higher", "int64", "documents in which a is higher", "0 to documents"),
     Column("b_higher", "int64", "documents in which b is higher", "0 to documents"),
     Column("p_value", "Float64", "two-sided sign-flip test of the paired differences", "", True),
@@ -71,7 +71,7 @@ _DIFFERENCES = (
     Column("p_holm", "Float64", "p_value after Holm's correction within the measure", "", True),
     Column("significant", "boolean", "whether p_holm is at most 1 - confidence", "", True),
     Column(
-        "detectable", "Float64", "true difference that is detected with 80 % probability", "", True
+        "detectable", "Float64", "true difference that is detected with 80% probability", "", True
     ),
 )
 

@@ -55,7 +55,7 @@ _SIDES, _TIMES = ("baseline", "candidate"), ("was", "is")
 
 REGRESSION_COLUMNS = FrameSpec(
     "fields",
-    "one row per field and metric that differs; the worst first",
+    "one row per field and metric that differs, worst first",
     (
         Column("document", "string", "document id"),
         Column("path", "string", "instance path with gold's index"),
@@ -65,10 +65,10 @@ REGRESSION_COLUMNS = FrameSpec(
         Column("verdict", "string", "kind of change", ", ".join(CHANGES)),
         Column("score_was", "Float64", "score in the baseline", "0 to 1", True),
         Column("score_is", "Float64", "score in the candidate", "0 to 1", True),
-        Column("outcome_was", "string", "outcome in the baseline; missing: no row", "", True),
-        Column("outcome_is", "string", "the same in the candidate", nullable=True),
-        Column("reason", "string", "why, in the candidate", nullable=True),
-        Column("gold", "object", "gold's value", nullable=True),
+        Column("outcome_was", "string", "outcome in the baseline, if any", "", True),
+        Column("outcome_is", "string", "outcome in the candidate, if any", nullable=True),
+        Column("reason", "string", "reason code in the candidate", nullable=True),
+        Column("gold", "object", "gold value", nullable=True),
         Column("was", "object", "value in the baseline; None also if missing", nullable=True),
         Column("is", "object", "value in the candidate; None also if missing", nullable=True),
     ),
@@ -76,10 +76,10 @@ REGRESSION_COLUMNS = FrameSpec(
 
 DOCUMENT_COLUMNS = FrameSpec(
     "by_document",
-    "one row per document of either side, the largest drop first",
+    "one row per document of either side, largest drop first",
     (
         Column("document", "string", "document id"),
-        Column("verdict", "string", "by its score", ", ".join(DOCUMENT_VERDICTS)),
+        Column("verdict", "string", "kind of change in the score", ", ".join(DOCUMENT_VERDICTS)),
         Column("valid_was", "boolean", "whether the baseline's output is JSON", nullable=True),
         Column("valid_is", "boolean", "whether the candidate's output is JSON", nullable=True),
         Column("was", "Float64", "score in the baseline; 0 if invalid", "0 to 1", True),

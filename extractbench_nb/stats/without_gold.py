@@ -160,18 +160,18 @@ def counted_nodes(fields: pd.DataFrame) -> pd.DataFrame:
 # --- pass rates without gold --------------------------------------------------------------------
 
 _SHARED = (
-    Column("documents", "int64", "documents that the row averages", "1 and up"),
-    Column("agreement", "float64", "mean share of the votes that agree", "0 to 1", True),
-    Column("estimate", "float64", "pass rate; missing: see `reason`", "0 to 1", True),
-    Column("low", "float64", "lower end of its interval", "0 to 1", True),
-    Column("high", "float64", "upper end", "0 to 1", True),
-    Column("grounded", "float64", "share of values in the PDF, of those looked up", "0 to 1", True),
+    Column("documents", "int64", "documents over which the row is averaged", "1 and up"),
+    Column("agreement", "float64", "mean share of votes that agree", "0 to 1", True),
+    Column("estimate", "float64", "estimated pass rate; if missing, see `reason`", "0 to 1", True),
+    Column("low", "float64", "lower limit of its interval", "0 to 1", True),
+    Column("high", "float64", "upper limit of its interval", "0 to 1", True),
+    Column("grounded", "float64", "share of looked-up values found in the PDF", "0 to 1", True),
     Column(
         "doubted", "float64", "share of values that the PDF or rules contradict", "0 to 1", True
     ),
     Column("gold", "float64", "pass rate against gold", "0 to 1", True),
-    Column("gap", "float64", "what the estimate is or would be, minus gold", "-1 to 1", True),
-    Column("reason", "string", "why there is no estimate", nullable=True),
+    Column("gap", "float64", "estimate, or what it would be, minus gold", "-1 to 1", True),
+    Column("reason", "string", "reason for a missing estimate", nullable=True),
 )
 _KEYS = {"runs": ["run"], "fields": ["run", "field"], "documents": ["run", "document"]}
 RUN_ESTIMATES, FIELD_ESTIMATES, DOCUMENT_ESTIMATES = tuple(
@@ -418,15 +418,15 @@ CALIBRATION_COLUMNS = FrameSpec(
     "calibration",
     "one row per bin of confidence, ascending, and a last one, without `bin`, for all values",
     (
-        Column("bin", "Int64", "number of the bin; missing: all values", "0 and up", True),
+        Column("bin", "Int64", "number of the bin; missing for all values", "0 and up", True),
         Column("n", "int64", "values with a confidence and a verdict", "1 and up"),
-        Column("documents", "int64", "documents they come from", "1 and up"),
+        Column("documents", "int64", "documents of these rows", "1 and up"),
         Column("confidence", "float64", "mean confidence", "0 to 1"),
         Column("accuracy", "float64", "share of values that are right", "0 to 1"),
-        Column("low", "float64", "lower end of Wilson's interval, of documents", "0 to 1"),
-        Column("high", "float64", "upper end", "0 to 1"),
+        Column("low", "float64", "lower limit of the Wilson interval over documents", "0 to 1"),
+        Column("high", "float64", "upper limit of its interval", "0 to 1"),
         Column("brier", "float64", "mean squared error of the confidence", "0 to 1"),
-        Column("auroc", "Float64", "P(right above wrong); missing: one verdict", "0 to 1", True),
+        Column("auroc", "Float64", "P(right above wrong); NA if verdicts agree", "0 to 1", True),
     ),
 )
 

@@ -129,8 +129,8 @@ TABLE_ROW_COLUMNS = FrameSpec(
         Column("predicted_column", "Int64", "column in the predicted table", "0 and up", True),
         *ROW_COLUMNS.columns[2:],
         Column("reason", "string", "no_partner, differs, or empty"),
-        Column("gold_state", "string", "whether gold has the position", "present, missing"),
-        Column("counted", "bool", "true: every position enters the scores"),
+        Column("gold_state", "string", "whether the position exists in gold", "present, missing"),
+        Column("counted", "bool", "always true, as every position enters the scores"),
     ),
 )
 
@@ -139,7 +139,7 @@ PAPER_COLUMNS = FrameSpec(
     "one row per printed figure",
     (
         Column("table", "int64", "table of the paper", "2 or 3"),
-        Column("split", "string", "which tables", "simple, complex, all"),
+        Column("split", "string", "group of tables", "simple, complex, all"),
         Column("measure", "string", "as in `scores`, or AP50, AP75, AP, AR"),
         Column("tables", "int64", "tables that have a score", "0 and up"),
         Column("value", "Float64", "measured", "0 to 1", nullable=True),

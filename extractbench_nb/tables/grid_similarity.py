@@ -142,12 +142,12 @@ LOCATED = GRITS_METRICS[2:]
 
 SCORE_COLUMNS = FrameSpec(
     "scores",
-    "one row per metric, its name in the index",
+    "one row per metric, with its name in the index",
     (
         Column("fscore", "float64", "2 x similarity / (positions of both grids)", "0 to 1"),
         Column("precision", "float64", "similarity / positions of the predicted grid", "0 to 1"),
         Column("recall", "float64", "similarity / positions of the true grid", "0 to 1"),
-        Column("upper_bound", "float64", "no alignment gives a greater fscore", "0 to 1"),
+        Column("upper_bound", "float64", "upper bound of fscore over all alignments", "0 to 1"),
     ),
 )
 
@@ -171,7 +171,7 @@ PAIR_COLUMNS = FrameSpec(
         Column("true", "Int64", "index of the true table; NA if there is none", "0 and up", True),
         Column("predicted", "Int64", "index of the predicted table", "0 and up", True),
         Column("similarity", "float64", "sum over the aligned positions", "0 and up"),
-        Column("fscore", "float64", "of the pair", "0 to 1"),
+        Column("fscore", "float64", "F-score of the pair", "0 to 1"),
     ),
 )
 

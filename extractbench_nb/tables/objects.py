@@ -261,7 +261,7 @@ DETECTION_COLUMNS = FrameSpec(
         Column("predicted", "int64", "predicted objects, of any score", "0 and up"),
         Column("AP50", "Float64", "average precision at overlap 0.5", "0 to 1", nullable=True),
         Column("AP75", "Float64", "average precision at overlap 0.75", "0 to 1", nullable=True),
-        Column("AP", "Float64", "its mean over ten overlaps", "0 to 1", nullable=True),
+        Column("AP", "Float64", "average precision over ten overlaps", "0 to 1", nullable=True),
         Column("AR", "Float64", "mean recall over ten overlaps", "0 to 1", nullable=True),
     ),
 )

@@ -187,11 +187,11 @@ METRIC_COLUMNS = FrameSpec(
     "metrics",
     "one row per metric",
     (
-        Column("metric", "string", "name to write in evaluation_config"),
+        Column("metric", "string", "name to use in evaluation_config"),
         Column("applies_to", "string", "JSON types that it compares"),
         Column("params", "object", "params and their defaults, as a dict"),
         Column("ranges", "string", "allowed values of each param"),
-        Column("pass_rule", "string", "when a score passes"),
+        Column("pass_rule", "string", "condition under which a score passes"),
         Column("judged", "bool", "whether a judge decides it"),
         Column("source", "string", "source of the definition"),
         Column("summary", "string", "what it compares"),

@@ -32,9 +32,9 @@ PRESET_COLUMNS = FrameSpec(
     "presets",
     "one row per preset",
     (
-        Column("preset", "string", "name to write in evaluation_config"),
-        Column("metric", "string", "metric that it names"),
-        Column("params", "object", "params it sets, as a dict"),
+        Column("preset", "string", "name to use in evaluation_config"),
+        Column("metric", "string", "metric of the preset"),
+        Column("params", "object", "params that it sets, as a dict"),
         Column("default_for", "string", "JSON type that uses it by default", nullable=True),
         Column("use", "string", "what it is for"),
     ),

@@ -552,8 +552,8 @@ SCHEMA_COLUMNS = FrameSpec(
     "schema",
     "one row per node of the schema",
     (
-        Column("schema_path", "string", "position of the node, `$.properties.a.items`"),
-        Column("field", "string", "instance path without indices, `a[].b`; `$` is the root"),
+        Column("schema_path", "string", "schema path of the node, `$.properties.a.items`"),
+        Column("field", "string", "instance path without indices, `a[].b`; `$` for the root"),
         Column("type", "string", "type in the schema, `integer | null`"),
         Column("depth", "int64", "nesting depth; items are one level deeper", "0 and up"),
         Column("required", "bool", "whether the parent requires the key"),
