@@ -241,7 +241,7 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     n_jobs: int = 1,
     confidence: float = 0.95,
 ) -> BaselineTables:
-    """Evaluate the outputs of runs and summarise them as the paper does.
+    """Evaluate the outputs of runs, and summarise them like the paper.
 
     Parameters
     ----------
@@ -451,7 +451,7 @@ def repair_effect(
     profile: str | Profile = "paper",
     n_jobs: int = 1,
 ) -> pd.DataFrame:
-    """Compute what the pass rates would be if formal errors were repaired.
+    """Compute the pass rates that would result if formal errors were repaired.
 
     In the ExtractBench paper 40 of 103 failures are trailing commas and truncated outputs (Table
     7). A truncated output passes the fields before the cut.

@@ -216,7 +216,7 @@ GOLD_COLUMNS = FrameSpec(
 
 
 def gold_figures(dataset: Dataset | None = None) -> pd.DataFrame:
-    """Count scored fields, citations and schema violations of each gold document.
+    """Count the scored fields, citations and schema violations in each gold document.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class _Document(NamedTuple):
 
 
 def load_docubench(folder: str | Path) -> Dataset:
-    """Load DocuBench: documents of many kinds, each with a schema of its own.
+    """Load DocuBench, which contains many kinds of documents, each with its own schema.
 
     Parameters
     ----------

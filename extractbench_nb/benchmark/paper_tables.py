@@ -132,7 +132,7 @@ def compare(
     models: Mapping[str, str] | None = None,
     domains: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Compare a table's printed figures with the recomputed ones, or with those of your runs.
+    """Compare the printed figures in a table with recomputed ones, or with your runs.
 
     Parameters
     ----------

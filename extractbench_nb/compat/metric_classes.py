@@ -160,7 +160,7 @@ class BaseMetric:
     metric_id: str
 
     async def evaluate(self, node: Any, config: MetricConfig | None = None) -> MetricResult:
-        """Compare a gold and an extracted value.
+        """Compare a gold value with an extracted value.
 
         Parameters
         ----------

@@ -76,7 +76,7 @@ class ReportFrames(NamedTuple):
 
 
 def read_report(path: str | Path) -> ReportFrames:
-    """Read a report that extract-bench wrote, or all reports in a folder.
+    """Read a report written by extract-bench, or all reports in a folder.
 
     ``fields`` joins with ``Evaluation.fields`` on ``path`` and ``metric``, and with
     ``Evaluations.fields`` on ``run`` and ``document`` too. Reports of this package are read too.

@@ -64,7 +64,7 @@ class Reading:
 
     @property
     def mapped(self) -> bool:
-        """Whether there is a table with rows ("mapped"); decided by rules, not by a model."""
+        """Whether rules, rather than a model, find a table with rows ("mapped")."""
         return self.size > 0
 
 

@@ -201,7 +201,7 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     judge: str | Judge = "offline",
     profile: str | TableRules = "strict",
 ) -> TableComparison:
-    r"""Compare a predicted table with gold: columns, rows, cells.
+    r"""Compare the columns, rows and cells of a predicted table with gold.
 
     Parameters
     ----------
@@ -495,7 +495,7 @@ class TableComparison(TextCard):
 
     @cached_property
     def gold(self) -> pd.DataFrame:
-        """Gold as texts."""
+        """The gold table as texts."""
         return self._tables.gold.frame
 
     @cached_property
@@ -632,12 +632,12 @@ class TableComparison(TextCard):
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The frame `cells`, led by the labels ``run`` and ``document``."""
+        """The frame `cells`, with the labels ``run`` and ``document``."""
         return labelled_frame([self], [self.cells], LABELS[:2])
 
     @property
     def scores(self) -> pd.DataFrame:
-        """One row per measure: run and document, if labelled, measure and score."""
+        """One row per measure, with its score and, if labelled, the run and document."""
         labels = {name: self.meta.get(name) for name in LABELS[:2]}
         return scores_of(pd.DataFrame([labels | self.summary.to_dict()]), MEASURES)
 

@@ -76,7 +76,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     progress: bool = True,
     **unknown: object,
 ) -> Run:
-    """Let a model build the tables of a dataset, and keep its exact answers in a folder.
+    """Let a model build the tables in a dataset, and store its exact answers in a folder.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Retriever:
-    r"""A way to find chunks; call it with documents and a query, or `index` the documents once.
+    r"""A retriever of chunks; call it with documents and a query, or `index` the documents once.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Retriever:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The options that decide the ranking, as JSON values; recorded with a run."""
+        """The options that determine the ranking, as JSON values; recorded with a run."""
         options = {n: getattr(self, n) for n in ("method", "k", "chunk_size", "overlap", "model")}
         if callable(self.model):
             options["model"] = getattr(self.model, "__qualname__", type(self.model).__name__)

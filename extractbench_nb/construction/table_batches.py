@@ -322,7 +322,7 @@ class TableEvaluations(TextCard):
         return found[run, document]
 
     def losses(self, recalls: Mapping[str, EvidenceRecall] | None = None) -> pd.DataFrame:
-        """Add up the points that each answer lost at each stage, as `TableComparison.losses` does.
+        """Add up the points that each answer lost at each stage, like `TableComparison.losses`.
 
         `recalls` are results of `evidence_recall` by id of the table. The frame has one row per
         run, table, side and stage; comparisons by ``aoe`` are an `InputError`.

@@ -119,7 +119,7 @@ def _word_text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class TableTask:
-    """One table to build: its query, documents and gold table; made by `load`.
+    """A table to build, with its query, documents and gold table; made by `load`.
 
     Attributes
     ----------

@@ -74,7 +74,7 @@ UNNAMED_SCHEMA = RuleOutcome(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A rule as a value; `rule` makes and registers it.
+    """A cross-field rule, which `rule` creates and registers.
 
     Attributes
     ----------
@@ -94,11 +94,11 @@ class Rule:
 
     @property
     def patterns(self) -> str:
-        """The schemas it applies to, as text; ``*`` is every schema."""
+        """The schemas to which it applies, as text; ``*`` matches every schema."""
         return ", ".join(self.applies_to) or "*"
 
     def is_for(self, names: Iterable[str]) -> bool:
-        """Whether it applies to a schema, by the schema's names: id, title, ``$id``."""
+        """Whether it applies to a schema, according to the schema's id, title or ``$id``."""
         patterns = [pattern.casefold() for pattern in self.applies_to]
         folded = [name.casefold() for name in names]
         return not patterns or any(n == p or fnmatchcase(n, p) for n in folded for p in patterns)

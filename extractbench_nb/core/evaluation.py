@@ -60,7 +60,7 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
 ) -> Evaluation:
-    """Compare a predicted document with gold, field by field, with the schema's metrics.
+    """Compare a predicted document with gold, field by field, using the schema's metrics.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ async def evaluate_async(  # noqa: PLR0913 - as evaluate
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
 ) -> Evaluation:
-    """Evaluate as `evaluate` does, awaiting asynchronous metrics and judges.
+    """Evaluate like `evaluate`, awaiting asynchronous metrics and judges.
 
     Parameters
     ----------

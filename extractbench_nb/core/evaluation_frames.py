@@ -282,7 +282,7 @@ _MOST_NAMED = 12
 
 
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
-    """Return the instance path of an array, given by path or field, or of the only array."""
+    """Return the instance path of the array with this path or field, or of the only array."""
     paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
     if not paths:
         raise InputError("the evaluation has no arrays: neither gold nor prediction has one")

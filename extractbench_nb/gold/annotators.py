@@ -50,7 +50,7 @@ DISAGREEMENTS = FrameSpec(
 
 
 class AnnotatorAgreement(NamedTuple):
-    """Agreement of annotators. Made by `agreement`.
+    """The agreement between annotators. Made by `agreement`.
 
     ``alpha`` is Krippendorff's over all fields, up to 1, or NaN if all say the same.
     """
@@ -63,7 +63,7 @@ class AnnotatorAgreement(NamedTuple):
 def agreement(
     golds: Mapping[str, Any], *, schema: Any = None, dataset: Dataset | str | Path | None = None
 ) -> AnnotatorAgreement:
-    """Compare the gold of several annotators of the same documents.
+    """Compare the gold data from several annotators of the same documents.
 
     Parameters
     ----------

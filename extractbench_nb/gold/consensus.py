@@ -83,7 +83,7 @@ class _Place(NamedTuple):
 def suspects(
     evs: Evaluations, dataset: Dataset | None = None, *, min_runs: int = 2
 ) -> pd.DataFrame:
-    r"""Find places where gold may be wrong, because the runs agree on something else.
+    r"""Find gold values that may be wrong, because the runs agree on something else.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ def _is_added(step: re.Match[str]) -> bool:
 
 
 def corrections(source: Any, *, who: str | None = None, why: str | None = None) -> pd.DataFrame:
-    """Read corrections of gold and check them.
+    """Read and check corrections of the gold data.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def corrections(source: Any, *, who: str | None = None, why: str | None = None) 
 
 
 def save_corrections(source: Any, path: str | Path) -> Path:
-    """Write corrections to a CSV file that people can review and `corrections` reads again.
+    """Write corrections to a CSV file for review, which `corrections` can read.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def apply(
     who: str | None = None,
     why: str | None = None,
 ) -> Dataset:
-    """Write a new version of a dataset in which gold is corrected; the dataset is not changed.
+    """Write a corrected copy of a dataset; the dataset itself is not changed.
 
     Parameters
     ----------
@@ -578,7 +578,7 @@ def effect(
     resamples: int = 9999,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare the scores of the same runs before and after gold was corrected.
+    """Compare the scores of runs before and after corrections of the gold data.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class ScoredOutput:
 
 
 class DocumentScorer:
-    """A scorer of outputs against gold. Made by `as_scorer`."""
+    """A scorer that compares outputs with gold. Made by `as_scorer`."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class DocumentScorer:
         return run_anywhere(self.score_async(output, gold))
 
     async def score_async(self, output: Any, gold: Any) -> ScoredOutput:
-        """Score an output as ``scorer(output, gold)`` does, awaiting judges that ask models.
+        """Score an output like ``scorer(output, gold)``, awaiting judges that call models.
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ def mlflow_scorer(
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
-    """Score an output against gold, as promptfoo calls a Python assertion.
+    """Score an output against gold, as a Python assertion for promptfoo.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ class LLM(Shown):
         return self.__dict__[name]  # type: ignore[no-any-return]
 
     def check(self, *, otherwise: str = _OTHER_JUDGES) -> None:
-        """Check, before any work and without network, that requests can succeed.
+        """Check that requests can succeed, before any work and without network access.
 
         Parameters
         ----------

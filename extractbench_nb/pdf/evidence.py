@@ -125,7 +125,7 @@ EVIDENCE_COLUMNS = FrameSpec(
 def find_evidence(
     ds: HasPdfs | None, document: str | Path, value: Any, *, limit: int = 20
 ) -> pd.DataFrame:
-    r"""Find the places of a value in a document's PDF.
+    r"""Find the occurrences of a value in a document's PDF.
 
     Parameters
     ----------

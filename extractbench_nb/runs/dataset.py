@@ -235,7 +235,7 @@ class Dataset(TextCard):
 
     @property
     def licence(self) -> str | None:
-        """The licence: its name, the first line of a LICENSE file, or None if none is named."""
+        """The name of the licence, the first line of a LICENSE file, or None."""
         if self.name in _NAMED:
             return _NAMED[self.name][0]
         for name in LICENCE_FILES:
@@ -274,7 +274,7 @@ class Dataset(TextCard):
 
     @property
     def accepted(self) -> pd.DataFrame:
-        """One row per accepted alternative in ``accepted.json`` or ``accepted.csv`` of the folder.
+        """One row per accepted alternative in the folder's ``accepted.json`` or ``accepted.csv``.
 
         The columns are document, path, value, note; there are no rows without such a file. Pass
         them to `evaluate_runs` as ``accepted=dataset.accepted``.

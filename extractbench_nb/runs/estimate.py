@@ -94,7 +94,7 @@ class CostEstimate(TextCard, DescribedFrames):
 
     @property
     def by_field(self) -> pd.DataFrame:
-        """The totals for each field, metric and model, the most expensive first."""
+        """The totals for each field, metric and model, most expensive first."""
         keys = ["field", "metric", "model"]
         groups = [self._calls[key] for key in keys]
         frame = known_sums(self._counted(), groups, sort=False).reset_index()

@@ -412,7 +412,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     progress: bool = True,
     **unknown: object,
 ) -> Run:
-    """Run a model over documents and keep its exact responses in a folder.
+    """Run a model over documents and store its exact responses in a folder.
 
     Parameters
     ----------

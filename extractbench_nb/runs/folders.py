@@ -128,7 +128,7 @@ class Run(TextCard):
 
     @property
     def description(self) -> dict[str, Any]:
-        """The content of ``run.json``: kind, model, mode, prompt_version, parameters and so on."""
+        """The content of ``run.json``: kind, model, mode, prompt version, parameters and so on."""
         path = self.folder / RUN_FILE
         if not is_run(self.folder):
             raise InputError(f"no run in {str(self.folder)!r}: expected a folder with {RUN_FILE}")
@@ -155,7 +155,7 @@ class Run(TextCard):
 
     @property
     def outputs(self) -> pd.DataFrame:
-        """One row per document with an output, as `read_outputs` takes (`RUN_OUTPUT_COLUMNS`)."""
+        """One row per document with an output, for `read_outputs` (see `RUN_OUTPUT_COLUMNS`)."""
         described, records = self.description.get("documents", {}), []
         for document in self.documents:
             about = described.get(document) or {}

@@ -80,7 +80,7 @@ class ParsedOutput:
 
     @property
     def valid(self) -> bool:
-        """Whether the output is valid as the paper defines it: it parses and fits the schema."""
+        """Whether the output is valid by the paper's definition: it parses and fits the schema."""
         return self.failure == "none"
 
 
@@ -91,7 +91,7 @@ def parse_output(
     *,
     gold: Any = None,
 ) -> ParsedOutput:
-    """Parse a model's answer, and name the failure if there is one.
+    """Parse a model's answer and classify the failure, if there is one.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class Repaired:
 
 
 def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired:
-    """Read an output leniently, repairing formal errors.
+    """Parse an output leniently, repairing formal errors.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ _NEEDED = ("run", "document")
 
 
 def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
-    """Parse the outputs of runs strictly, and name their failures.
+    """Parse the outputs of runs strictly and classify their failures.
 
     Parameters
     ----------

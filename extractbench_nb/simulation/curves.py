@@ -80,7 +80,7 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     judge: str | Judge = "offline",
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Score gold against copies of it that are corrupted at increasing rates.
+    """Score gold against corrupted copies of itself, at increasing rates of corruption.
 
     A score should stay high if a corruption keeps the meaning, and fall if it changes the meaning.
 

@@ -43,7 +43,7 @@ _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predi
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Agreement(TextCard):
-    """Agreement of two sides. Made by `agreement`.
+    """The agreement between two sides. Made by `agreement`.
 
     Attributes
     ----------
@@ -323,7 +323,7 @@ _ASKED = ("correct", "incorrect", "judge_error")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class JudgeAgreement(TextCard, DescribedFrames):
-    """Agreement of judges. Made by `judge_agreement`.
+    """The agreement between judges. Made by `judge_agreement`.
 
     Attributes
     ----------

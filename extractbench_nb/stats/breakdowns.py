@@ -289,7 +289,7 @@ DIFFICULTY_COLUMNS = FrameSpec(
 
 
 def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
-    """Rank the fields by how hard they are.
+    """Rank the fields by difficulty.
 
     Only rows in which gold is present count: a field that is absent on both sides passes, which
     does not show how hard it is.

@@ -115,7 +115,7 @@ class Comparison(DescribedFrames):
     differences: pd.DataFrame
 
     def to_latex(self, table: str = "scores") -> str:
-        """Write one frame, ``scores`` or ``differences``, as a ``tabular`` with booktabs' rules."""
+        """Return the frame ``scores`` or ``differences`` as a ``tabular`` with booktabs rules."""
         needs("jinja2", "notebook")
         texts, names = self._texts(table)
         style = texts.style.hide(axis="index")

@@ -68,7 +68,7 @@ def _failure_numbers(attempts: pd.DataFrame) -> Counts:
 
 
 def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd.DataFrame:
-    """Count how attempts fail, in the form of the paper's Table 7.
+    """Count the kinds of failure of attempts, in the form of the paper's Table 7.
 
     Parameters
     ----------

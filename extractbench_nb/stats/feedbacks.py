@@ -93,7 +93,7 @@ class Feedback(TextCard, DescribedFrames):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row per field and kind of failure, the most costly first; a copy."""
+        """A copy of the frame with one row per field and kind of failure, most costly first."""
         return self._frame.copy()
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ class Feedback(TextCard, DescribedFrames):
 
 
 def feedback(source: object, *, most: int = 10) -> Feedback:
-    """Group the failures of one or many outputs by field and kind, the most costly first.
+    """Group the failures of one or many outputs by field and kind, most costly first.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ _HEADS = ("document", "field", "was", "is", "gold", "value was", "value is")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Regressions(TextCard, DescribedFrames):
-    """What changed from a baseline to a candidate. Made by `regressions`.
+    """The changes from a baseline to a candidate. Made by `regressions`.
 
     Attributes
     ----------

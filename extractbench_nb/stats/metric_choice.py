@@ -175,7 +175,7 @@ def choose_metric(
     judge: str | Judge = "offline",
     confidence: float = 0.95,
 ) -> MetricChoice:
-    """Choose the metric and threshold that agree best with verdicts on pairs, per field.
+    """Choose the metric and threshold for each field that agree best with labelled pairs.
 
     Parameters
     ----------

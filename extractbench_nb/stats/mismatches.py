@@ -77,7 +77,7 @@ _DIGIT, _CLOCK, _WORD = re.compile(r"\d"), re.compile(r"\d{1,2}:\d\d"), re.compi
 def mismatch_kind(
     gold: Any, predicted: Any, *, siblings: Collection[Any] = (), items: Collection[Any] = ()
 ) -> str:
-    """Name the way in which a predicted value differs from gold.
+    """Classify the difference between a predicted value and the gold value.
 
     Parameters
     ----------

@@ -434,7 +434,7 @@ CALIBRATION_COLUMNS = FrameSpec(
 def calibration(
     evaluations: object, confidences: Any, *, bins: int = 10, confidence: float = 0.95
 ) -> pd.DataFrame:
-    """Measure the calibration of confidences, and how well they rank right above wrong.
+    """Measure how well confidences are calibrated, and how well they rank right above wrong.
 
     Parameters
     ----------

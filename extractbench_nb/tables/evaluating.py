@@ -189,7 +189,7 @@ class TableResult:
 
     @property
     def summary(self) -> pd.Series:
-        """Counts, and means and micro f-scores by measure."""
+        """Counts, means and micro F-scores by measure."""
         counts = self.scores[["run", "document", "readable"]].drop_duplicates()
         found: dict[str, Any] = {
             "tables": len(counts),
@@ -206,7 +206,7 @@ class TableResult:
 
     @property
     def meta(self) -> dict[str, str]:
-        """The settings on which scores depend."""
+        """The settings that affect the scores."""
         return {"variant": self.variant}
 
     def compare_paper(self) -> pd.DataFrame:
@@ -584,7 +584,7 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     n_jobs: int = 1,
     progress: bool = False,
 ) -> TableResult:
-    """Score the tables that were detected in images, against those of the true objects.
+    """Score tables detected in images against the tables of the true objects.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def _number(value: Any) -> float:
 
 
 def to_objects(table: Any) -> pd.DataFrame:
-    """Return the objects that a model should find: the inverse of `from_objects`.
+    """Return the objects that a model should find (the inverse of `from_objects`).
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ _Found: TypeAlias = tuple[int, int, Numbers, _Flags]
 
 
 def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> pd.DataFrame:
-    """Score detected objects by average precision and average recall, as COCO defines them.
+    """Score detected objects by average precision and average recall, as defined by COCO.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def check_tables(
     max_objects: int = 100,
     limit: float = 0.05,
 ) -> pd.DataFrame:
-    """Apply the paper's quality control: decide which tables are kept, with the reason if not.
+    """Apply the paper's quality control: decide which tables to keep, with reasons for the rest.
 
     Parameters
     ----------

@@ -364,7 +364,7 @@ def compare_tables(
     *,
     variant: str = "paper",
 ) -> pd.DataFrame:
-    """Compare two tables by all metrics that the paper names.
+    """Compare two tables with all metrics mentioned in the paper.
 
     Parameters
     ----------

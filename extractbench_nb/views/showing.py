@@ -184,7 +184,7 @@ def explore(  # noqa: PLR0913 - options by name
     citations: pd.DataFrame | None = None,
     name: str | None = None,
 ) -> View:
-    """Show where and how runs fail: a heatmap, and the values of its cells, failures first.
+    """Show where and how runs fail, with a heatmap and the values of its cells, failures first.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def show_evidence(
     side: str = "predicted",
     citations: pd.DataFrame | None = None,
 ) -> View:
-    """Show where values are found in a document: gold and predicted values next to the PDF page.
+    """Show where values occur in a document: gold and predicted values next to the PDF page.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def workbench(
     judge: str | Judge = "offline",
     profile: str | Profile = "strict",
 ) -> View:
-    """Tune a metric on cases, with controls for its params, live scores and a threshold curve.
+    """Try a metric on cases, with controls for its params, live scores and a threshold curve.
 
     Parameters
     ----------

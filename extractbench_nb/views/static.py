@@ -116,7 +116,7 @@ def score_text(score: float | None) -> str:
 
 
 def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
-    """Remove the live part of every view in a saved notebook; the static twins are kept.
+    """Remove the live part of every view in a saved notebook, and keep the static fallback.
 
     A notebook stores both parts of a view, as two outputs, and shows the twin if there is no
     kernel. Without the live parts, the file does not change from run to run.

@@ -20,7 +20,7 @@ APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
 
 
 class MetricScore(NamedTuple):
-    """What a metric may return instead of a plain number.
+    """A score with a reason, which a metric may return instead of a number.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def unregister(name: str) -> None:
 
 
 def metrics() -> pd.DataFrame:
-    """List the metrics that an ``evaluation_config`` can name, the user's own included.
+    """List the metrics that an ``evaluation_config`` can select, including the user's own.
 
     Returns
     -------

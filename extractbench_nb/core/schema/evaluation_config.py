@@ -42,7 +42,7 @@ PRESET_COLUMNS = FrameSpec(
 
 
 def presets() -> pd.DataFrame:
-    """List the presets that an ``evaluation_config`` can name.
+    """List the presets that an ``evaluation_config`` can select.
 
     Returns
     -------

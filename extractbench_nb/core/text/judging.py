@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
 class Question(NamedTuple):
-    """A question to a judge about one field: two values and their part of the schema.
+    """A question to a judge about one field, with two values and their part of the schema.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Verdict(NamedTuple):
 
 
 class JudgeError(Exception):
-    """A judge gave no verdict: no answer, an unreadable answer, or an exhausted budget.
+    """A judge gave no verdict, because of a missing or unreadable answer or an exhausted budget.
 
     Parameters
     ----------

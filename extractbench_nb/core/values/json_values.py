@@ -299,7 +299,7 @@ def value_at(value: Any, path: str, default: Any = None) -> Any:
 
 
 def unlabelled(gold: Any, paths: Iterable[str]) -> Any:
-    """Return a copy of gold in which the values at some paths are not scored.
+    """Return a copy of the gold data in which the values at some paths are not scored.
 
     Parameters
     ----------

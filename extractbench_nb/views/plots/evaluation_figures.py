@@ -288,7 +288,7 @@ _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 def attempts(
     frame: pd.DataFrame, *, by: str | Iterable[str] = "run", ax: Axes | None = None
 ) -> Axes:
-    """Draw the outcomes of the outputs of runs: valid, or how they failed.
+    """Draw how many outputs of each run are valid, and how the others failed.
 
     Table 7 of the ExtractBench paper, with the valid outputs added.
 
