@@ -76,8 +76,8 @@ def complexity(
     Parameters
     ----------
     ds_or_schema : Dataset, Schema, dict, str or pathlib.Path, optional
-        A dataset, or a schema as `parse_schema` takes it. By default the released ExtractBench
-        dataset, from shipped statistics: the dataset itself is not needed.
+        A dataset, or a schema in a form that `parse_schema` accepts. By default the released
+        ExtractBench dataset, from shipped statistics: the dataset itself is not needed.
     by : {"document", "domain"}, optional
         One row per document, or one row per schema of the dataset (the paper's domains).
 

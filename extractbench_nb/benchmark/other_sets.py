@@ -172,7 +172,7 @@ def _field(record: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
 
 
 def _embedded(row: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
-    """Read a field that holds the JSON text of an object."""
+    """Read a field that contains the JSON text of an object."""
     place = f"{where}, field {name!r}"
     try:
         value = json.loads(_field(row, name, str, where))

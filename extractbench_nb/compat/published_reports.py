@@ -84,8 +84,8 @@ def read_report(path: str | Path) -> ReportFrames:
     Parameters
     ----------
     path : str or pathlib.Path
-        A report, the folder that holds its ``report.json``, or a folder with reports at any depth:
-        ``{run}/report.json`` or ``{run}/{document}.judge-report.json``.
+        A report, the folder that contains its ``report.json``, or a folder with reports at any
+        depth: ``{run}/report.json`` or ``{run}/{document}.judge-report.json``.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def read_report(path: str | Path) -> ReportFrames:
     Raises
     ------
     InputError
-        A file cannot be read or is not a report, or a folder holds none.
+        A file cannot be read or is not a report, or a folder contains none.
 
     Examples
     --------

@@ -215,10 +215,10 @@ def compare(  # noqa: PLR0913 - options, all but two by name
         Gold's columns to compare; by default all but the keys, or the keys if there are no others.
         Those that gold lacks are left out.
     numeric : str or sequence of str, optional
-        Columns of numbers; by default those in which all of gold's values are numbers.
+        Columns of numbers; by default those in which all gold values are numbers.
     judge : str or Judge, optional
-        Decides whether texts mean the same, as in `evaluate`: ``"offline"``, a model, `LLMJudge`.
-        An object with recorded answers has ``score_cell(column, gold, predicted)`` and
+        Decides whether texts have the same meaning, as in `evaluate`: ``"offline"``, a model,
+        `LLMJudge`. An object with recorded answers has ``score_cell(column, gold, predicted)`` and
         ``match_key(key, keys)``; the latter is called under ``aoe`` alone.
     profile : str or TableRules, optional
         ``strict``, ``aoe`` (the numbers of AOE's released code), or the result of `rules_of`.

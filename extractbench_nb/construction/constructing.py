@@ -120,7 +120,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     ------
     InputError
         An option is invalid; the provider is unknown or its key is missing; a table has no text;
-        the folder holds a different run, or one that another process is writing. All of this is
+        the folder contains a different run, or one that another process is writing. All of this is
         checked before the first request.
     DatasetError
         A table is not in the dataset, or a document cannot be read.

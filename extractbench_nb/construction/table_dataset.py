@@ -10,7 +10,8 @@ sample of this package::
 
 AOE's files are public (https://huggingface.co/datasets/tianyumyum/AOE): the tables in
 ``table_data/all_AOE_tables.jsonl``, the documents in ``documents.tar``, which unpacks to the
-folders ``academic``, ``financial`` and ``law_docx``. `load` takes the folder that holds them all.
+folders ``academic``, ``financial`` and ``law_docx``. `load` takes the folder that contains them
+all.
 
 Nothing is downloaded. Documents and gold tables are read on first access.
 """
@@ -251,8 +252,8 @@ def load(path: str | os.PathLike[str] | None = None) -> TableDataset:
     Parameters
     ----------
     path : str or path, optional
-        AOE's JSONL file, or a folder that holds it; a task's folder, or a folder of such folders.
-        Default or ``"sample"``: the sample of this package.
+        AOE's JSONL file, or a folder that contains it; a task's folder, or a folder of such
+        folders. Default or ``"sample"``: the sample of this package.
 
     Returns
     -------

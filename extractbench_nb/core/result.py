@@ -125,7 +125,7 @@ def _of_profile(ev: Evaluation) -> list[str]:
 
 
 def _differing_arrays(ev: Evaluation) -> tuple[set[str], list[Node | None]]:
-    """List the arrays with items that do not match, the worst first; not those inside items."""
+    """List the arrays with items that do not match, worst first; not those inside items."""
     arrays = ev.arrays
     is_outer = arrays["counted"] | ~arrays["field"].str.contains("[]", regex=False)
     arrays = arrays[is_outer & (arrays["gold_items"] + arrays["predicted_items"] > 0)]

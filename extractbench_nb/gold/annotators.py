@@ -72,8 +72,8 @@ def agreement(
         its layout, a folder of ``{document}.json`` or ``{document}.gold.json``, or a mapping from
         document to value or ``pathlib.Path``.
     schema, dataset : optional
-        The schema of all documents, as `evaluate` takes it; or the dataset that has the schemas, by
-        default the first in `golds`.
+        The schema of all documents, in a form that `evaluate` accepts; or the dataset that has the
+        schemas, by default the first in `golds`.
 
     Returns
     -------

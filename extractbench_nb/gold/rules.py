@@ -47,8 +47,8 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
     dataset : Dataset, optional
         The dataset with the schemas of the outputs, if they are not a column.
     rules : str, callable or iterable of these, optional
-        Names of registered rules, or functions as `rule` takes them; by default all registered
-        ones that apply to the document's schema.
+        Names of registered rules, or functions in a form that `rule` accepts; by default all
+        registered ones that apply to the document's schema.
 
     Returns
     -------

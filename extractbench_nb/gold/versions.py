@@ -484,7 +484,7 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
 
 
 def _fitted(gold: Any, row: Correction) -> tuple[Steps, Correction]:
-    """Return the steps of a correction as gold has them, and the correction with gold's value."""
+    """Return the steps of a correction as gold has them, and the correction with the gold value."""
     is_add = row.op == "add"
     steps: list[str | int] = []
     value, path = gold, "$"
@@ -583,7 +583,8 @@ def effect(
     Parameters
     ----------
     before, after : Evaluations, pandas.DataFrame, mapping or list
-        Scores as `compare_runs` takes them. Runs and documents of one of them are left out.
+        Scores in a form that `compare_runs` accepts. Runs and documents of one of them are left
+        out.
     measures, confidence, resamples, seed : optional
         As in `compare_runs`.
 

@@ -282,7 +282,7 @@ def mlflow_scorer(
     name : str, optional
         Name of the feedback.
     key : str, optional
-        The expectation that holds gold: a JSON value or JSON text.
+        The expectation that contains gold: a JSON value or JSON text.
     **options : object
         Options of `as_scorer`: judge, alignment, profile, score, threshold.
 

@@ -273,7 +273,7 @@ def _provider(model: str) -> str:
 
 
 def _check_key(model: str, provider: str, otherwise: str) -> None:
-    """Raise an error unless an environment variable or a file may hold the provider's key."""
+    """Raise an error unless an environment variable or a file may contain the provider's key."""
     if provider == "vertex_ai" and not (find_spec("google") and find_spec("google.auth")):
         raise InputError(f"{model!r} needs `pip install 'litellm[google]'`")
     environment, ambient = litellm().validate_environment(model), _AMBIENT.get(provider, ())

@@ -61,7 +61,7 @@ RUN_FOLDER = "runs"
 
 
 class SchemaFolder(NamedTuple):
-    """A folder that holds one schema; its id is qualified where two domains share its name."""
+    """A folder that contains one schema; its id is qualified where two domains share its name."""
 
     id: str
     domain: str
@@ -408,7 +408,7 @@ def load_dataset(
         ``EXTRACTBENCH_DATASET`` names, else from the one that `fetch_dataset` fills. Anything else:
         a folder in the same layout.
     path : str or path, optional
-        The folder that holds the named dataset. Without a name: a folder in the same layout.
+        The folder that contains the named dataset. Without a name: a folder in the same layout.
 
     Returns
     -------
@@ -591,7 +591,7 @@ def fetch_dataset(
     ------
     DatasetError
         If the name is unknown, a file cannot be downloaded or is not the released one, or `path`
-        holds a file with other content, which is not changed.
+        contains a file with other content, which is not changed.
     OutputError
         If the folder cannot be made.
 

@@ -148,8 +148,8 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Parameters
     ----------
     schema_or_runs : object
-        The schema of one document, with `gold` and `predicted`, as `evaluate` takes it; or the
-        runs that `evaluate_runs` takes, without them.
+        The schema of one document, with `gold` and `predicted`, in a form that `evaluate` accepts;
+        or the runs that `evaluate_runs` takes, without them.
     gold, predicted : object, optional
         See `evaluate`.
     dataset : Dataset, optional

@@ -456,7 +456,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     InputError, DatasetError
         Before the first request: an option, `documents` or `folder` is invalid; the provider is
         unknown or its key is missing; a document has no PDF, or one that cannot be read or has no
-        text; the folder holds a different run, or one that another process is writing.
+        text; the folder contains a different run, or one that another process is writing.
     OutputError
         The folder cannot be written; existing files are unchanged.
 

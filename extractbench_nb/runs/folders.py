@@ -229,7 +229,7 @@ class Run(TextCard):
     # --- writing, by `extract` and `construct` ---
 
     def _begin(self, description: Mapping[str, Any]) -> None:
-        """Write ``run.json`` into a folder that holds no run."""
+        """Write ``run.json`` into a folder that contains no run."""
         if is_run(self.folder):
             raise InputError(f"{str(self.folder)!r} holds a run; name another folder")
         if self.documents:
@@ -304,7 +304,7 @@ def folder_path(folder: object) -> Path:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder holds a run."""
+    """Whether a folder contains a run."""
     return (path / RUN_FILE).is_file()
 
 

@@ -147,7 +147,7 @@ _NOTES = ("title", "description", "$comment", "examples")
 
 
 def _without_notes(part: Any) -> Any:
-    """Leave out the keywords that only explain; a property of such a name holds a schema."""
+    """Leave out the keywords that only explain; a property of such a name contains a schema."""
     if isinstance(part, list | tuple):
         return [_without_notes(item) for item in part]
     if not isinstance(part, Mapping):
@@ -243,7 +243,7 @@ def recorded_outputs(folder: str | os.PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The folder holds no such output, or two for the same run and document.
+        The folder contains no such output, or two for the same run and document.
 
     Examples
     --------

@@ -332,9 +332,9 @@ def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
     Parameters
     ----------
     outputs : pandas.DataFrame, Run, str, pathlib.Path, Dataset, or a list of them
-        Runs of `extract`, folders and datasets as `evaluate_runs` takes them, or frames with the
-        columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or ``predicted``
-        in its place; optionally meta, see `parse_output`.
+        Runs of `extract`, folders and datasets in a form that `evaluate_runs` accepts, or frames
+        with the columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or
+        ``predicted`` in its place; optionally meta, see `parse_output`.
     dataset : Dataset, str or path
         The source of schemas and gold, or what `load_dataset` takes.
 
@@ -413,7 +413,7 @@ def _raw(source: Any) -> str | bytes | None:
 
 
 def predictions(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Return the values of valid attempts, None for others, as `evaluate_runs` takes them."""
+    """Return the values of valid attempts, None for others, for `evaluate_runs`."""
     refuse_missing(attempts, ("run", "document", "valid", "value"), "attempts")
     pairs = zip(attempts["valid"], attempts["value"], strict=True)
     values = pd.Series([value if valid else None for valid, value in pairs], attempts.index, object)

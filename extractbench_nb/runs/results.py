@@ -431,7 +431,7 @@ class Evaluations(TextCard, DescribedFrames):
         Raises
         ------
         InputError
-            The folder holds a batch that can be resumed, or files that `save` did not write.
+            The folder contains a batch that can be resumed, or files that `save` did not write.
         OutputError
             A file cannot be written.
         """

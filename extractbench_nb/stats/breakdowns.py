@@ -101,7 +101,7 @@ def complete_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def refuse_two_profiles(source: object) -> None:
-    """Raise `InputError` if results, in mappings or lists, are of two profiles."""
+    """Raise `InputError` if results, in mappings or lists, mix two profiles."""
     names, todo = set(), [source]
     while todo:
         value = todo.pop()
@@ -192,7 +192,7 @@ def breakdown(
     Raises
     ------
     InputError
-        `by` is not a column, or the source has no fields or is of two profiles.
+        `by` is not a column, or the source has no fields or mixes two profiles.
 
     Examples
     --------
@@ -304,13 +304,13 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per schema and field, see `DIFFICULTY_COLUMNS`, the hardest first. A node counts
+        One row per schema and field, see `DIFFICULTY_COLUMNS`, hardest first. A node counts
         once per metric.
 
     Raises
     ------
     InputError
-        The source holds no fields, or is of two profiles.
+        The source contains no fields, or mixes two profiles.
 
     Examples
     --------

@@ -152,7 +152,7 @@ class Comparison(DescribedFrames):
         return card_html(self._title(), *parts, limit=300)
 
     def _texts(self, table: str) -> tuple[pd.DataFrame, int]:
-        """Lay out one frame as texts, the best first; return also how many columns are names."""
+        """Lay out one frame as texts, best first; return also how many columns are names."""
         if table not in ("scores", "differences"):
             raise InputError(f"table={table!r}; {nearest(table, ('scores', 'differences'))}")
         frame, mean = (
@@ -306,9 +306,9 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
 ) -> Comparison:
     """Compare runs over documents, with intervals and tests.
 
-    Documents are resampled, because fields of one document are not independent, and differences
-    are paired by document. Several outputs of one group for one document are averaged first. An
-    invalid output stays in with scores of 0.
+    Documents are resampled rather than fields, because the fields of a document are not
+    independent. Differences are paired by document. Several outputs of one group for the same
+    document are averaged first, and invalid outputs count with scores of 0.
 
     Parameters
     ----------
@@ -328,14 +328,14 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     resamples : int, optional
         Bootstrap resamples and sign flips, 100 and up.
     seed : int, optional
-        The same seed gives the same result, whatever the order of rows. Only Holm's correction
-        depends on what else is compared.
+        The same seed gives the same result, regardless of the order of the rows. Only Holm's
+        correction depends on the other comparisons.
 
     Returns
     -------
     Comparison
-        `scores`, with groups sorted by name, and `differences` (``b_minus_a``). Without a baseline
-        ``b`` is the group of a pair that is higher in the first measure.
+        The frames `scores`, sorted by group, and `differences` (``b_minus_a``). Without a baseline,
+        ``b`` is the group with the higher first measure in each pair.
 
     Raises
     ------
@@ -350,9 +350,9 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Hesterberg, The American Statistician 69, 2015). The interval of a difference inverts the paired
     sign-flip test (J. A. Hartigan, JASA 64, 1969): it excludes 0 if and only if ``p_value`` is at
     most 1 - confidence. ``p_holm`` and ``significant`` are corrected by Holm's method over the
-    pairs of a measure; intervals are not. Five documents or fewer have no p-value below 0.05 and no
-    interval of a difference. ``detectable`` is before any correction (H. S. Bloom, Evaluation
-    Review 19, 1995).
+    pairs of a measure, whereas intervals are not corrected. With five documents or fewer, no
+    p-value is below 0.05, and differences have no interval. ``detectable`` does not take the
+    correction into account (H. S. Bloom, Evaluation Review 19, 1995).
 
     Examples
     --------

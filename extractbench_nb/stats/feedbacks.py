@@ -130,7 +130,7 @@ def feedback(source: object, *, most: int = 10) -> Feedback:
     Raises
     ------
     InputError
-        The source holds no fields or is of two profiles, or `most` is not a positive integer.
+        The source contains no fields or mixes two profiles, or `most` is not a positive integer.
 
     Examples
     --------

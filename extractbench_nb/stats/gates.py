@@ -115,7 +115,7 @@ class Regressions(TextCard, DescribedFrames):
     notes : tuple of str
         What was left out of the comparison, or limits what it shows.
     fields : pandas.DataFrame
-        One row per field and metric that differs, the worst first.
+        One row per field and metric that differs, worst first.
     by_document : pandas.DataFrame
         One row per document of either side, the largest drop first.
     """
@@ -679,7 +679,7 @@ class GoldenCase:
         ----------
         output : object
             The model's output: a value, a ``pathlib.Path`` (a file) or text, from which a code
-            fence is removed, as `as_scorer` takes it.
+            fence is removed, in a form that `as_scorer` accepts.
         profile, judge, alignment, metrics, accepted : object, optional
             See `evaluate`; the same as when the baseline was written. ``strict``, the default,
             counts every value inside arrays, and what the output invents.

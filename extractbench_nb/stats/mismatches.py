@@ -1,8 +1,8 @@
 """Kinds of mismatch: in what way a predicted value differs from gold.
 
 Two values are compared as dates, as numbers or as texts, whichever they both are. Each comparison
-asks in the same order: is it the same value, is it gold's value from elsewhere, how does it differ?
-Kinds are computed from ``fields`` when they are first used, and change no score.
+asks in the same order: is it the same value, is it the gold value from elsewhere, how does it
+differ? Kinds are computed from ``fields`` when they are first used, and change no score.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def mismatch_kind(
     gold, predicted : str, int, float or bool
         Two values that a metric did not accept as the same.
     siblings : collection, optional
-        Gold's values of the other fields of the same object.
+        Gold values of the other fields of the same object.
     items : collection, optional
-        Gold's values of the same field in all items of the array.
+        Gold values of the same field in all items of the array.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def _last_digit(value: Decimal) -> int:
 def _is_rounded(exact: Decimal, rounded: Decimal) -> bool:
     """Whether `rounded` is `exact` with fewer significant digits; years are not rounded.
 
-    Three digits of a whole number have to be left: 104 may as well be a misread 100.
+    Three digits of a whole number must be left: 104 may as well be a misread 100.
     """
     off, last, is_whole = exact - rounded, _last_digit(rounded), _last_digit(exact) >= 0
     near = Decimal(5).scaleb(exact.adjusted() - _MANY_DIGITS) if is_whole else _NEAR * exact
@@ -357,7 +357,7 @@ def _caseless(value: Any) -> Hashable:
 def _gold_values(golds: Mapping[str, Any]) -> dict[_Steps, Counter[Hashable]]:
     """Count the values of each object or array, and of each field of the items of an array.
 
-    `golds` are gold's values in one document, by their path in ``fields``.
+    `golds` are gold values in one document, by their path in ``fields``.
     """
     values: dict[_Steps, Counter[Hashable]] = defaultdict(Counter)
     todo: list[tuple[_Steps, Any]] = []
@@ -404,7 +404,7 @@ def mismatch_kinds(fields: pd.DataFrame) -> list[str | None]:
     """Name the kind of mismatch of each row of ``fields``, of one evaluation or of many.
 
     It is a name in `KIND_NAMES` if two scalars are ``incorrect`` or ``structural``, or if one side
-    is absent and the other holds a word for nothing (``null_word``); None in other rows.
+    is absent and the other contains a word for nothing (``null_word``); None in other rows.
     """
     golds = fields["gold"].tolist()
     if "accepted_as" in fields:  # the value that was scored in gold's place

@@ -62,8 +62,8 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     ev : Evaluation
         An evaluation.
     path : str, optional
-        The array, as `show_matches` takes it: ``$.authors``, ``authors``. Optional if the
-        evaluation has one array.
+        The array, in a form that `show_matches` accepts: ``$.authors``, ``authors``. Optional if
+        the evaluation has one array.
 
     Returns
     -------
@@ -479,7 +479,7 @@ class TableImage:
 
     @property
     def words(self) -> Any:
-        """The words, as `from_objects` takes them; `InputError` if the file cannot be read."""
+        """The words, for `from_objects`; `InputError` if the file cannot be read."""
         path = self.folder / "words" / f"{self.id}_words.json"
         where = f"words {str(path)!r}"
         with reading(where, path):
@@ -590,9 +590,9 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     ----------
     images : dict
         By id, the annotated image of a table, see `load_images`, or its true objects and its words,
-        as `from_objects` takes them.
+        in a form that `from_objects` accepts.
     predicted : dict
-        By id, the predicted objects, as `from_objects` takes them.
+        By id, the predicted objects, in a form that `from_objects` accepts.
     metrics, variant : str, optional
         As in `evaluate_tables`. ``grits_rawloc`` compares the boxes of rows and columns before
         conflicts are resolved.

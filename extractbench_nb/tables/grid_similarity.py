@@ -458,8 +458,8 @@ def read_lists(
 ) -> tuple[list[Table], list[Table], dict[int, str]]:
     """Read two tables, or lists of them; a predicted one that is unreadable is empty.
 
-    Beside a list, a text may hold several tables, and one table is a list of one. The dict has the
-    reasons by index.
+    Beside a list, a text may contain several tables, and one table is a list of one. The dict has
+    the reasons by index.
     """
     is_page = is_list_of_tables(true) or is_list_of_tables(predicted)
     sides: tuple[list[Table], list[Table]] = [], []

@@ -118,7 +118,7 @@ def score_text(score: float | None) -> str:
 def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
     """Remove the live part of every view in a saved notebook, and keep the static fallback.
 
-    A notebook stores both parts of a view, as two outputs, and shows the twin if there is no
+    A notebook stores both parts of a view, as two outputs, and shows the fallback if there is no
     kernel. Without the live parts, the file does not change from run to run.
 
     Parameters
@@ -131,8 +131,8 @@ def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
     Returns
     -------
     int
-        Number of live parts that were removed. Widgets without a static twin (of other packages)
-        are kept; the state of widgets is removed if no widget is left.
+        Number of live parts that were removed. Widgets without a static fallback (from other
+        packages) are kept; the state of widgets is removed if no widget is left.
 
     Raises
     ------

@@ -89,7 +89,7 @@ class Choice(traitlets.Unicode[str, str | bytes]):
 
 
 class View(anywidget.AnyWidget):
-    """A picture in a notebook: one widget, with a static twin for pages without a kernel.
+    """A view in a notebook: one widget, with a static fallback for pages without a kernel.
 
     Messages from the page and assignments in Python are handled one after the other, in whichever
     threads they arrive. A subclass declares its state as traits, draws it in `draw`, and handles an
@@ -264,10 +264,10 @@ class View(anywidget.AnyWidget):
         """What this view is called in the way back."""
         return repr(self).split(" · ")[0]
 
-    # --- static twin ------------------------------------------------------------------------------
+    # --- static fallback --------------------------------------------------------------------------
 
     def to_html(self) -> str:
-        """Write the static twin: HTML of what is shown now, which needs no JavaScript."""
+        """Return the static fallback, which is HTML of the current view without JavaScript."""
         trees = self.trees()
         page, *parts = trees
         shown = self._opened[-1][1] if self._opened else self
@@ -289,7 +289,7 @@ class View(anywidget.AnyWidget):
         return data, {}
 
     def _ipython_display_(self) -> None:
-        """Display the static twin and the widget: each hides where the other is shown.
+        """Display the static fallback and the widget; each hides if the other is shown.
 
         As two representations of one output, the live one would hide the twin where there is no
         kernel.
