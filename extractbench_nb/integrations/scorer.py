@@ -175,9 +175,9 @@ def as_scorer(
     score: str = "pass_rate",
     threshold: float | None = None,
 ) -> DocumentScorer:
-    """Make a scorer for other tools, a callable ``(output, gold)``.
+    """Create a scorer for other tools, which is a callable ``(output, gold)``.
 
-    Output that cannot be read scores 0; no output raises an exception.
+    Outputs that cannot be read score 0; no output raises an exception.
 
     Parameters
     ----------

@@ -403,23 +403,23 @@ def load_dataset(
     Parameters
     ----------
     name_or_path : str or path, optional
-        ``"sample"``, the default: the fictional dataset of this package. ``"extractbench"``: the
-        published dataset, from `path`, else from the folder that the environment variable
-        ``EXTRACTBENCH_DATASET`` names, else from the one that `fetch_dataset` fills. Anything else:
-        a folder in the same layout.
+        By default ``"sample"``, the fictional dataset of this package. ``"extractbench"`` is the
+        published dataset, which is read from `path`, otherwise from the folder in the environment
+        variable ``EXTRACTBENCH_DATASET``, and otherwise from the folder of `fetch_dataset`. Any
+        other value is a folder in the same layout.
     path : str or path, optional
-        The folder that contains the named dataset. Without a name: a folder in the same layout.
+        The folder that contains the named dataset or, without a name, any folder in this layout.
 
     Returns
     -------
     Dataset
-        The dataset; its files are listed and checked, and read on demand.
+        The dataset. Its files are listed and checked, but read only on demand.
 
     Raises
     ------
     DatasetError
-        If the folder is missing or not in the layout, a schema folder has no schema file or
-        more than one, its gold is in a folder of another name, or two documents share an id.
+        The folder is missing or has another layout, a schema folder does not contain exactly one
+        schema file, its gold is in a folder with another name, or two documents share an id.
 
     Examples
     --------

@@ -245,12 +245,13 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
         Results of `evaluate_runs` or ``evaluate_tables``, anything with `rows` and `scores`, or the
         folder of saved ones. Both must be made with the same schemas, gold and settings.
     run, baseline_run : str, optional
-        The runs to compare, needed if there are several. `baseline_run` is by default the one with
-        the name of `run`.
+        The runs to compare, required if there are several. By default, `baseline_run` has the same
+        name as `run`.
     measure : str, optional
-        The score that decides; by default ``pass_rate``; for tables, their first measure.
+        The score that determines the verdict; by default ``pass_rate`` or, for tables, their first
+        measure.
     max_drop : float, optional
-        The drop of its mean over documents that is accepted, 0 to 1.
+        The largest acceptable drop in its mean over documents, from 0 to 1.
     confidence, resamples, seed : optional
         As in `compare_runs`.
 
@@ -267,17 +268,17 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
 
     Notes
     -----
-    The verdict is about the mean of `measure` over the documents that both sides have:
+    The verdict depends on the mean of `measure` over the documents of both sides:
 
-    - ``fail``: the score fell by more than `max_drop`, and the paired sign-flip test shows that it
-      fell at all (p at most 1 - `confidence` for a drop of zero, not of `max_drop`); or documents
-      of the baseline have no output in the candidate.
-    - ``pass``: the interval of the difference ends above a drop of `max_drop`, or nothing differs.
-    - ``inconclusive``: neither. The documents are too few for their spread; fewer than six have no
-      interval and no significant test.
+    - ``fail``: the score dropped by more than `max_drop`, and the paired sign-flip test shows that
+      there is a drop at all (p is at most 1 - `confidence` for the null hypothesis of a drop of
+      zero, not of `max_drop`). If the candidate lacks outputs, the verdict is ``fail`` as well.
+    - ``pass``: the interval of the difference excludes a drop of `max_drop`, or nothing differs.
+    - ``inconclusive``: neither, because there are too few documents for their spread. With fewer
+      than six, there is no interval, and no test can be significant.
 
-    Documents in which a judge gave no verdict on a counted node are left out. An output that is not
-    JSON has a score of 0. An uncounted row that only one side has is not listed.
+    Documents in which a judge gave no verdict on a counted node are left out. Outputs that are not
+    JSON score 0. Uncounted rows that occur on one side only are not listed.
 
     Examples
     --------

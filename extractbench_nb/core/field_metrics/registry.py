@@ -359,14 +359,14 @@ def metric(
     Warns
     -----
     UserWarning
-        The name is that of another function, which is replaced.
+        The name belongs to another function, which is replaced.
 
     Notes
     -----
-    The function returns a score in [0, 1] or a bool, or a `MetricScore`. It passes at its param
-    ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It gets only values that are
-    present on both sides, arrays and objects as copies. It may be ``async``. An exception that it
-    raises is recorded as outcome ``judge_error``.
+    The function returns a score in [0, 1], a bool, or a `MetricScore`. A value passes if its score
+    reaches the param ``threshold`` (or ``pass_threshold``) or, without such a param, 1.0. The
+    function is called only if both values are present, with copies of arrays and objects. It may be
+    ``async``. If it raises an exception, the outcome is ``judge_error``.
 
     Examples
     --------
