@@ -87,17 +87,16 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Parameters
     ----------
     metric_or_profile : str, Profile, callable, dict or sequence
-        What to test, or a sequence of these: a profile, by which documents are scored as their
-        schemas declare; or a metric (a name, a function registered with `metric`, or an
-        ``evaluation_config``), which scores every field of a type that it applies to, except
-        skipped ones.
+        The metric or profile to test, or a sequence of them. With a profile, documents are scored
+        by the metrics in their schemas. A metric (a name, a function registered with `metric`, or
+        an ``evaluation_config``) scores every field whose type it supports, except skipped fields.
     data : Dataset, or iterable of (schema, gold), or iterable of str, int or float
-        Documents; or plain gold values, of which null, empty and duplicate ones are left out.
+        Documents or plain gold values; null, empty and duplicate values are left out.
     corruption : str or iterable of str, optional
-        Names that `corruptions` lists; by default all that apply.
+        Names from `corruptions`; by default all that apply.
     rates : iterable of float, optional
-        In [0, 1]: the probability that a place of a document is corrupted; of plain values, the
-        share of words, letters, digits or units that change in each, at least one.
+        Rates in [0, 1]. In documents, a rate is the probability that a value is corrupted; in plain
+        values, it is the share of words, letters, digits or units that change (at least one).
     measure : str, optional
         The entry of ``Evaluation.summary`` that is the score of a profile. A metric's score is the
         mean over the fields that it scores, items of arrays included.
@@ -127,8 +126,9 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Notes
     -----
     The GriTS paper validates its metrics in this way [1]_: each part is kept with probability x,
-    and the score should follow x. The 95 % interval is a bootstrap over documents (BCa, 1,999
-    resamples). It is too short for skewed scores of fewer than about ten documents.
+    and the score should follow x. The 95% interval is a bootstrap interval over documents (BCa,
+    1,999 resamples). It is too short if scores are skewed and there are fewer than about ten
+    documents.
 
     References
     ----------

@@ -117,15 +117,16 @@ def feedback(source: object, *, most: int = 10) -> Feedback:
     source : Evaluation, results of a batch, pandas.DataFrame, mapping or list
         Results with `fields`, as in `breakdown`; filter the frame ``fields`` for a single run.
     most : int, optional
-        Largest number of lines, 1 and up. Fields that fail only once are folded by kind if there
-        would be more.
+        The maximum number of lines, 1 and up. If there would be more, fields that fail only once
+        are grouped by kind.
 
     Returns
     -------
     Feedback
-        ``str`` is Markdown for people and for models that rewrite prompts; ``frame`` has all lines.
-        A cost is the rise of the mean pass rate without these failures; an item on one side only is
-        one failure. A suggestion depends on the kind alone; gold may be wrong instead.
+        ``str`` returns Markdown for people and for models that rewrite prompts; ``frame`` contains
+        all lines. The cost is the increase in the mean pass rate without these failures; an item on
+        one side only counts as one failure. Suggestions depend only on the kind of failure, so
+        check whether gold is wrong instead.
 
     Raises
     ------

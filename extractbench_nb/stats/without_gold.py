@@ -239,11 +239,11 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     runs, dataset : object
         See `run_agreement`. If the dataset has PDFs, values are looked up in them.
     vendors : mapping of str to str, optional
-        Vendor of a run's model; by default the one in the run's name, or that name's first word.
+        The vendor of each run's model; by default taken from the run's name, or its first word.
     rules : pandas.DataFrame, optional
-        What `xb.gold.check_rules` returns for the outputs.
+        The result of `xb.gold.check_rules` for the outputs.
     gold : Evaluations, optional
-        Results of `evaluate_runs` for documents that have gold, to check the estimate with.
+        Results of `evaluate_runs` for documents with gold data, to check the estimate.
     max_gap : float, optional
         Largest mean distance, over runs, between estimate and `gold`, in [0, 1].
     confidence, seed : float and int, optional
@@ -263,14 +263,16 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
 
     Notes
     -----
-    Each of the other vendors has one vote on a value: the share of its readable outputs that agree.
-    A value counts as right if half of the votes agree and it is not doubted: no broken rule names
-    its path, and it is in the PDF unless most values of its field are not. Array items that an
-    output lacks count as wrong, by their mean number. An unreadable output has the rate 0.
+    Each of the other vendors casts one vote on a value: the share of its readable outputs that
+    agree. A value counts as right if half of the votes agree with it and nothing contradicts it. A
+    value is contradicted if a broken rule contains its path, or if it is not in the PDF although
+    most values of its field are. Missing array items count as wrong, by their mean number. An
+    unreadable output has a rate of 0.
 
-    A document's interval goes from the rate with 3/4 of the votes to that with 1/4, doubts ignored;
-    over documents, from a lower bootstrap bound of the former to an upper one of the latter. There
-    is no estimate for fewer than three vendors, a mean agreement below 1/2, or a large gap to gold.
+    The interval for a document ranges from the rate that requires 3/4 of the votes to the rate that
+    requires only 1/4 and ignores contradictions. Over documents, it ranges from a lower bootstrap
+    bound of the former to an upper bound of the latter. There is no estimate if there are fewer
+    than three vendors, if the mean agreement is below 1/2, or if the gap to gold is large.
 
     Examples
     --------
