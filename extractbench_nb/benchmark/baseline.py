@@ -403,8 +403,8 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     -------
     pandas.DataFrame
         A copy. For a forgiven output ``valid`` is True, ``failure`` is ``none``, ``value`` is the
-        result of `repair_output`, and the new column ``forgiven`` holds its failure. Outputs that
-        cannot be repaired are unchanged.
+        result of `repair_output`, and the new column ``forgiven`` contains its failure. Outputs
+        that cannot be repaired are unchanged.
 
     Raises
     ------

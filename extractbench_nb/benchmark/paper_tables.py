@@ -157,7 +157,7 @@ def compare(
     pandas.DataFrame
         One row per printed figure; see `COMPARE_COLUMNS`. Without `runs` ``status`` is
         ``equal`` (after rounding to the printed decimals), ``rounding`` (one unit of the last
-        decimal apart), ``differs``, ``declared`` or ``not reproducible``, and ``reason`` says why.
+        decimal apart), ``differs``, ``declared`` or ``not reproducible``; ``reason`` explains why.
         ``check`` is the kind of check: ``recomputed from data`` (schemas, gold or PDFs), ``derived
         from printed counts`` (a sum, share or extreme of other printed figures), ``repeated`` (the
         paper prints the same quantity elsewhere), ``declared`` (it follows from this package, such
@@ -201,8 +201,8 @@ def style(n: int | str, *, values: str = "published", dataset: Dataset | None = 
     values : str, optional
         Figures to show: ``"published"``, ``"recomputed"``, or ``"both"``: as printed, and in
         brackets the recomputed figure if it differs. A dagger marks each figure whose counterpart
-        differs; `compare` says why. Bold (best of a column) and red (no field passed) follow from
-        the figures shown, not from the paper's marks.
+        differs; `compare` explains why. Bold (best of a column) and red (no field passed) follow
+        from the figures shown, not from the paper's marks.
     dataset : Dataset, optional
         The released dataset, whose files are read and counted. By default the statistics shipped
         with this package.
@@ -211,7 +211,7 @@ def style(n: int | str, *, values: str = "published", dataset: Dataset | None = 
     -------
     PaperTable
         Shown as HTML; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
-        dash stands for a figure that cannot be recomputed.
+        dash marks a figure that cannot be recomputed.
 
     Raises
     ------

@@ -131,7 +131,7 @@ class EvaluationReport(Fields):
     schema_stats, gold_stats, extracted_stats, coverage, summary, arrays, warnings, meta : object
         Shape and coverage of the documents, and the evaluation's frames and summary.
     evaluation : Evaluation
-        The evaluation behind the report; not in ``report.json``.
+        The evaluation of the report; not in ``report.json``.
     """
 
     def __init__(self, content: dict[str, Any], evaluation: Evaluation) -> None:
@@ -158,7 +158,7 @@ class ReportBuilder(Evaluating):
     Parameters
     ----------
     config : ReportConfig, optional
-        Content of the report and where it is saved.
+        Content and folder of the report.
 
     Examples
     --------

@@ -408,7 +408,7 @@ def evidence_recall(
 ) -> EvidenceRecall:
     """Measure how many gold cells are in the chunks that a retriever finds.
 
-    A cell is found if a chunk holds its text, bounded by other characters than letters and
+    A cell is found if a chunk contains its text, bounded by characters other than letters and
     digits. Case, width, white space and thousands separators do not count. A value that occurs by
     chance counts as well, so that short values (years, counts) make the recall optimistic.
 
@@ -423,7 +423,7 @@ def evidence_recall(
     k : int or list of int, optional
         Number of best chunks to consider; a list gives one recall each.
     query : str, optional
-        The query; by default that of the task, else the names of the columns.
+        The query; by default that of the task, or the names of the columns.
 
     Returns
     -------

@@ -265,7 +265,7 @@ class Evaluation(DescribedFrames):
     def fields(self) -> pd.DataFrame:
         """One row per evaluated field and metric; `Evaluation.columns()` describes the columns.
 
-        `to_parquet` writes it to a file; pandas' own ``to_parquet`` cannot where values of several
+        `to_parquet` writes it to a file; pandas' own ``to_parquet`` cannot if values of several
         types are in one column.
         """
         return FIELD_COLUMNS.from_rows(field_rows(self.leaves))
@@ -453,9 +453,9 @@ class Evaluation(DescribedFrames):
     def to_parquet(self, folder: str | Path) -> Path:
         """Write the frames: fields, arrays, matches, judge_calls, summary and warnings.parquet.
 
-        If rules apply to the schema, their outcomes are written to rules.parquet. Columns that hold
-        values of documents, of which each row may have another type, become JSON text, so that
-        ``pandas.read_parquet`` and other tools read every file.
+        If rules apply to the schema, their outcomes are written to rules.parquet. Columns that
+        contain values of documents, of which each row may have another type, become JSON text, so
+        that ``pandas.read_parquet`` and other tools read every file.
 
         Parameters
         ----------

@@ -52,7 +52,7 @@ DISAGREEMENTS = FrameSpec(
 class AnnotatorAgreement(NamedTuple):
     """The agreement between annotators. Made by `agreement`.
 
-    ``alpha`` is Krippendorff's over all fields, up to 1, or NaN if all say the same.
+    ``alpha`` is Krippendorff's over all fields, up to 1, or NaN if all values are equal.
     """
 
     alpha: float

@@ -120,7 +120,7 @@ class LLM(Shown):
         Each request first reserves its maximum cost, and is not made if less than that is left.
     cache : bool, str, pathlib.Path or JudgeCache, optional
         Where the answers of judges are cached: True for `judge_cache`, a folder, or False for no
-        cache; then equal questions are asked each time.
+        cache, so that equal questions are sent each time.
 
     Raises
     ------

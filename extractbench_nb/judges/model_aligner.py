@@ -124,7 +124,7 @@ class Alignment(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class LLMAligner(Shown):
-    """Aligner of array items that asks a language model; see section 3.4 of the ExtractBench paper.
+    """An aligner of array items that uses a language model (ExtractBench paper, section 3.4).
 
     Parameters
     ----------

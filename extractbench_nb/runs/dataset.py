@@ -576,7 +576,7 @@ def fetch_dataset(
     name : str, optional
         ``"extractbench"``; the sample comes with this package.
     path : str or path, optional
-        Folder to fill; by default one in the cache folder, where `load_dataset` looks.
+        Folder to fill; by default one in the cache folder, in which `load_dataset` looks.
     progress : bool, optional
         Whether to show a progress bar.
     base_url : str, optional

@@ -238,7 +238,7 @@ class Repaired:
     """An output after repair; made by `repair_output`.
 
     ``value`` and ``text`` are the repaired JSON, None if there is none; ``parsed`` is the result of
-    strict parsing, and ``note`` says why the output could not be repaired.
+    strict parsing, and ``note`` explains why the output could not be repaired.
     """
 
     value: Any

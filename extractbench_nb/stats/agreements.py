@@ -331,7 +331,7 @@ class JudgeAgreement(TextCard, DescribedFrames):
         One row per pair of judges; see `JudgeAgreement.columns()`.
     disagreements : pandas.DataFrame
         One row per field that one judge of a pair passes and the other fails: judge_a, judge_b,
-        keys, gold and predicted, and what both judges say.
+        keys, gold and predicted, and the verdicts of both judges.
     """
 
     _specs = (JUDGE_PAIRS,)

@@ -155,7 +155,7 @@ class Node:
         Returns
         -------
         Node or None
-            The node of ``prefixItems`` at this position, else that of ``items``; None if the schema
+            The node of ``prefixItems`` at this position, or that of ``items``; None if the schema
             has neither.
         """
         below = self.children
@@ -506,7 +506,7 @@ class Schema:
         -------
         pandas.DataFrame
             schema_path, field, type, depth, required, nullable, metric, params, description.
-            Branches of a union that hold nothing but a scalar are part of the union's row.
+            Scalar branches of a union are part of the union's row.
         """
         rows = []
         for node in (row.node for row in self.shown()):

@@ -14,7 +14,7 @@ class Question(NamedTuple):
     gold, predicted : object
         The two JSON values.
     metric : str
-        Id of the metric that asks.
+        Id of the metric that needs the judge.
     params : mapping of str to object
         The metric's params at this field; some concern the judge, such as ``model``.
     schema_path : str or None
@@ -61,7 +61,7 @@ class JudgeCall(NamedTuple):
         As the provider counts them, over all answered requests; None if it does not report
         them.
     cost_usd : float or None
-        At the list prices that LiteLLM knows; None if it has no price.
+        The cost at LiteLLM's list prices; None if the price is unknown.
     latency_seconds : float
         From the first request to the answer, waits between attempts included.
     score : float or None

@@ -307,7 +307,7 @@ def unlabelled(gold: Any, paths: Iterable[str]) -> Any:
         The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
     paths : iterable of str
         Instance paths, ``$.lines[2].note``, or fields, ``lines[].note``, of objects' keys; ``*``
-        stands for every key of a map. A key that an object lacks is added.
+        matches every key of a map. A key that an object lacks is added.
 
     Returns
     -------
