@@ -1,4 +1,4 @@
-"""Errors caused by bad input; messages name the place, the value found and what is allowed."""
+"""Errors caused by bad input; messages show the place, the value found and what is allowed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class InputError(ExtractBenchError):
 
 
 class UnavailableError(ExtractBenchError):
-    """Something that cannot be done here, because a library is missing or does not work.
+    """Something that is not possible here, because a library is missing or does not work.
 
     It ends the work: no document is at fault, and it is never a verdict.
     """
@@ -65,7 +65,7 @@ class SchemaError(ExtractBenchError):
 
 
 class ConfigError(SchemaError):
-    """An ``evaluation_config`` that names an unknown metric or preset, or has invalid params.
+    """An ``evaluation_config`` with an unknown metric, an unknown preset or invalid params.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class ConfigError(SchemaError):
 
 
 class DatasetError(ExtractBenchError):
-    """A dataset that does not support the request; the message names the file, folder or id."""
+    """A dataset that does not support the request; the message shows the file, folder or id."""
 
 
 class MissingPdfError(DatasetError, FileNotFoundError):

@@ -18,10 +18,10 @@ from tests.evaluation.mismatch_sample import committed, real  # noqa: E402
 PAGE = ROOT / "docs" / "explanation" / "validation.md"
 SOURCES = {
     "written": "written for this purpose",
-    "reviewed": "of the judge's test set, read while rules were corrected",
-    "held_out": "of the judge's test set, labelled before the rules saw them",
+    "reviewed": "from the judge's test set, read while rules were corrected",
+    "held_out": "from the judge's test set, labelled before the rules were applied",
     "simulated": "gold values of the sample dataset, corrupted",
-    "real": "outputs of four recorded runs for the six research papers",
+    "real": "outputs from four recorded runs for the six research papers",
 }
 
 

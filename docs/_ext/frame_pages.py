@@ -127,9 +127,9 @@ class Frames(SphinxDirective):
             known = declaration(like).columns
             columns = [column for column in spec.columns if column not in known]
             lacks = [f"`{column.name}`" for column in known if column not in spec.columns]
-            text += [nodes.Text(" The columns of "), self._reference(like, SHOWN[like])]
-            text += _inline(f" without {', '.join(lacks)}" if lacks else "")
-            text += nodes.Text(", and:" if columns else ".")
+            text += [nodes.Text(" It has the columns of "), self._reference(like, SHOWN[like])]
+            text += _inline(f", except {', '.join(lacks)}" if lacks else "")
+            text += nodes.Text(", and these:" if columns else ".")
         return [target, text, *([table_of(columns)] if columns else [])]
 
     def _reference(self, place: str, shown: str) -> pending_xref:

@@ -107,7 +107,7 @@ def _facts(metric: Metric) -> str:
         ["Types", (", ".join(types) or "all") + others],
         ["Default for", f"`{metric.default_for}`" if metric.default_for else "no type"],
         ["Passes if", f"`{metric.pass_rule}`"],
-        ["Decided by", "the judge of the evaluation" if metric.judged else "rules, no judge"],
+        ["Decided by", "the judge of the evaluation" if metric.judged else "rules, not a judge"],
         *(
             [["Preset", f"`{metric.name}`: {metric.use}" + _set(metric.preset)]]
             if metric.use
@@ -129,7 +129,8 @@ def _params(metric: Metric, doc: NumpyDocString) -> str:
         [f"`{p.name}`", f"`{p.default!r}`", p.expected, (p.meaning or meanings[p.name]).strip()]
         for p in metric.params
     ]
-    text = table(["param", "default", "allowed", "meaning"], rows) if rows else "None."
+    head = ["param", "default", "allowed", "meaning"]
+    text = table(head, rows) if rows else "This metric has no params."
     return f":::{{rubric}} Params\n:::\n\n{text}"
 
 
@@ -137,7 +138,7 @@ def _absent(metric: Metric) -> str:
     """Return outcome and score of each pair of states, by evaluating one."""
     head = ":::{rubric} Absent values and other types\n:::\n\n"
     if metric.name == "skip":
-        return head + "No value below the node is scored."
+        return head + "No value at or below the node is scored."
     kind = next((t for t in metric.applies_to if t in _EXAMPLES), "string")
     value, other, empty = _EXAMPLES[kind]
     states: dict[str, Any] = {"missing": {}, "null": {"v": None}}
@@ -163,9 +164,10 @@ _CURVE = """:::{{rubric}} Sensitivity
 
 ![Mean score of {name} against the strength of each corruption](/{folder}/curves/{name}.svg)
 
-Values of the sample dataset, corrupted at increasing strength, three times each, and judged by the
-offline judge. A falling blue line shows false rejects; an orange line that stays high shows false
-accepts. The data are in [`sensitivity.csv`](/{folder}/sensitivity.csv)."""
+The figure shows mean scores after values from the sample dataset were corrupted with increasing
+strength, three times each. Judged metrics use the offline judge. A blue line that falls indicates
+false rejects, and an orange line that stays high indicates false accepts. For the data, see
+[`sensitivity.csv`](/{folder}/sensitivity.csv)."""
 
 
 class Cases(Generated):
@@ -277,30 +279,18 @@ class SensitivityTable(Generated):
         wide = wide.sort_index(level="order", sort_remaining=False, kind="stable")
         several = len(set(wide.columns.get_level_values("profile"))) > 1
         head = [f"`{m}`" + (f" ({profile})" if several else "") for m, profile in wide.columns]
-        limit, explanation = _READ[measure]
+        limit, shown = _READ[measure]
         rows = [
             [_MEANINGS[order], corruption.replace("_", " "), *(_cell(order, x, limit) for x in row)]
             for (order, corruption), row in zip(wide.index, wide.to_numpy(), strict=True)
         ]
-        n = f"{found['n'].max()} {self.arguments[0]} of the sample, seed 21."
-        return f"{explanation} {n}\n\n{table(['meaning', 'corruption', *head], rows)}"
+        caption = f"{shown} for {found['n'].max()} {self.arguments[0]} (limit {limit:g}):"
+        return f"{caption}\n\n{table(['meaning', 'corruption', *head], rows)}"
 
 
 _MEANINGS = ("kept", "unclear", "changed")
-#: By measure: the limit, and what the cells are.
-_READ = {
-    "pass_rate": (
-        0.5,
-        """Share of values that pass after 30 % of their words, letters or digits are changed.
-Bold values are errors: less than half pass although the meaning is kept, or more than half pass
-although it has changed.""",
-    ),
-    "score": (
-        0.9,
-        """Mean score after 30 % of the values are changed. Bold values are errors: below 0.9
-although the meaning is kept, or above 0.9 although it has changed.""",
-    ),
-}
+#: By measure: the limit, and what the cells are. The page explains the bold cells.
+_READ = {"pass_rate": (0.5, "Share that passes"), "score": (0.9, "Mean score")}
 
 
 def _cell(order: int, share: float, limit: float) -> str:

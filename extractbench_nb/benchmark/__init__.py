@@ -1,4 +1,4 @@
-"""The ExtractBench paper: printed and recomputed tables, errata, complexity."""
+"""Recompute the ExtractBench paper: its tables, errata, claims and measures of complexity."""
 
 from typing import TYPE_CHECKING
 

@@ -117,7 +117,7 @@ TALLY_COLUMNS = FrameSpec(
     (
         Column("run", "string", "run"),
         Column("document", "string", "document id"),
-        Column("schema", "string", "schema, the paper's domain"),
+        Column("schema", "string", "schema (the paper's domain)"),
         Column("valid", "int64", "whether the output is valid", "0, 1"),
         Column("passed", "int64", "fields that pass; 0 for an invalid output", "0 and up"),
         Column("fields", "int64", "keys of the schema", "0 and up"),
@@ -130,8 +130,8 @@ BASELINE_COLUMNS = FrameSpec(
     "results",
     "one row per run and schema; the rows of all runs, and of all schemas, come last",
     (
-        Column("run", "string", "run; total for all"),
-        Column("schema", "string", "schema, the paper's domain; overall for all"),
+        Column("run", "string", "name of the run; `total` for all runs"),
+        Column("schema", "string", "schema (the paper's domain); `overall` for all"),
         Column("documents", "int64", "attempts", "0 and up"),
         Column("valid", "int64", "valid outputs", "0 to documents"),
         Column("valid_rate", "float64", "valid / documents", "0 to 1"),
@@ -142,7 +142,7 @@ BASELINE_COLUMNS = FrameSpec(
         Column("pass_rate", "Float64", "passed / fields", "0 to 1", True),
         Column("pass_rate_low", "Float64", "interval of pass_rate", "0 to 1", True),
         Column("pass_rate_high", "Float64", "interval of pass_rate", "0 to 1", True),
-        Column("ceiling", "Float64", "scored / fields: rate of a perfect run", "0 to 1", True),
+        Column("ceiling", "Float64", "scored / fields, the rate of a perfect run", "0 to 1", True),
         Column("evaluated_valid", "int64", "scored fields of valid outputs", "0 and up"),
         Column("accuracy_valid", "Float64", "passed / evaluated_valid", "0 to 1", True),
         Column("accuracy_low", "Float64", "interval of accuracy_valid", "0 to 1", True),
@@ -241,7 +241,7 @@ def baseline_tables(  # noqa: PLR0913 - options by name
     n_jobs: int = 1,
     confidence: float = 0.95,
 ) -> BaselineTables:
-    """Evaluate the outputs of runs and summarise them as the paper does.
+    """Evaluate the outputs of runs, and summarise them like the paper.
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ EFFECT_COLUMNS = FrameSpec(
         Column("run", "string", "run"),
         Column("attempts", "int64", "attempts", "1 and up"),
         Column("valid", "int64", "valid outputs", "0 to attempts"),
-        Column("forgiven", "int64", "further outputs that repair makes valid", "0 to attempts"),
+        Column("forgiven", "int64", "further outputs that are valid after repair", "0 to attempts"),
         Column("pass_rate", "Float64", "passed / fields, as in Table 5", "0 to 1", True),
         Column("pass_rate_repaired", "Float64", "pass rate with repaired outputs", "0 to 1", True),
         Column("gain", "Float64", "difference of the two pass rates", "0 to 1", True),
@@ -403,8 +403,8 @@ def forgive(attempts: pd.DataFrame, failures: str | Iterable[str] = FORMS) -> pd
     -------
     pandas.DataFrame
         A copy. For a forgiven output ``valid`` is True, ``failure`` is ``none``, ``value`` is the
-        result of `repair_output`, and the new column ``forgiven`` holds its failure. Outputs that
-        cannot be repaired are unchanged.
+        result of `repair_output`, and the new column ``forgiven`` contains its failure. Outputs
+        that cannot be repaired are unchanged.
 
     Raises
     ------
@@ -451,7 +451,7 @@ def repair_effect(
     profile: str | Profile = "paper",
     n_jobs: int = 1,
 ) -> pd.DataFrame:
-    """Compute what the pass rates would be if formal errors were repaired.
+    """Compute the pass rates that would result if formal errors were repaired.
 
     In the ExtractBench paper 40 of 103 failures are trailing commas and truncated outputs (Table
     7). A truncated output passes the fields before the cut.

@@ -43,14 +43,14 @@ COMPLEXITY_COLUMNS = FrameSpec(
 
 DOMAIN_COLUMNS = FrameSpec(
     "domain_complexity",
-    "one row per schema, which is what the paper calls a domain, ordered by domain and schema",
+    "one row per schema (a domain in the paper), ordered by domain and schema",
     (
         *(DOMAIN, SCHEMA),
         Column("documents", "int64", "documents", "0 and up"),
         Column("with_pdf", "int64", "documents whose PDF could be read", "0 to documents"),
         *(KEYS, DEPTH),
         Column("pages", "Int64", "pages of all readable PDFs", "0 and up"),
-        Column("gold_values", "Int64", "leaf values of all golds", "0 and up"),
+        Column("gold_values", "Int64", "leaf values in all gold documents", "0 and up"),
         Column("mean_pages", "Float64", "average over readable PDFs", "1 and up", True),
         Column("mean_gold_tokens", "Float64", "average per document", "0 and up", True),
         Column("mean_fields", "Float64", "average per document", "0 and up", True),
@@ -76,8 +76,8 @@ def complexity(
     Parameters
     ----------
     ds_or_schema : Dataset, Schema, dict, str or pathlib.Path, optional
-        A dataset, or a schema as `parse_schema` takes it. By default the released ExtractBench
-        dataset, from shipped statistics: the dataset itself is not needed.
+        A dataset, or a schema in a form that `parse_schema` accepts. By default the released
+        ExtractBench dataset, from shipped statistics: the dataset itself is not needed.
     by : {"document", "domain"}, optional
         One row per document, or one row per schema of the dataset (the paper's domains).
 
@@ -207,16 +207,16 @@ GOLD_COLUMNS = FrameSpec(
     (
         Column("document", "string", "document id"),
         Column("schema", "string", "schema id"),
-        Column("scored", "int64", "fields that are scored, by the paper's rules", "1 and up"),
-        Column("present", "int64", "scored fields for which gold has a value", "0 to scored"),
-        Column("citations", "Int64", "items of `citations`; missing elsewhere", "0 and up", True),
+        Column("scored", "int64", "fields that are scored under the paper's rules", "1 and up"),
+        Column("present", "int64", "scored fields with a gold value", "0 to scored"),
+        Column("citations", "Int64", "items in `citations`; otherwise missing", "0 and up", True),
         Column("violations", "int64", "violations of the document's own schema", "0 and up"),
     ),
 )
 
 
 def gold_figures(dataset: Dataset | None = None) -> pd.DataFrame:
-    """Count scored fields, citations and schema violations of each gold document.
+    """Count the scored fields, citations and schema violations in each gold document.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ class PaperTable:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The texts, with one level of headings."""
+        """The texts as a frame with one level of headings."""
         return pd.DataFrame.from_dict(self.rows, orient="index", columns=self.headings)
 
     @property
@@ -196,7 +196,7 @@ class PaperTable:
         return [_RIGHT if holds_numbers else _LEFT for holds_numbers in starts]
 
     def to_html(self) -> str:
-        """Write the table as HTML, with all styles in its elements: notebooks keep these."""
+        """Return the table as HTML with inline styles, which notebooks keep."""
         sides, tops, end = self._sides, [], 0
         for first, last, text in self.over:
             tops += [h("th") for _ in range(end, first)]
@@ -222,7 +222,7 @@ class PaperTable:
         return static_html(h("div", table, cls=NO_MATHS))
 
     def to_latex(self) -> str:
-        """Write the table as LaTeX, for the packages booktabs and xcolor; needs jinja2."""
+        """Return the table as LaTeX for the packages booktabs and xcolor; needs jinja2."""
         needs("jinja2", "notebook")
         css = dict.fromkeys(self.best, f"{_BOLD};") | dict.fromkeys(self.failed, f"{_RED};")
         marks = [[css.get((row, head), "") for head in self.headings] for row in self.rows]
@@ -245,7 +245,7 @@ class PaperTable:
         return latex
 
     def to_markdown(self) -> str:
-        """Write the table as Markdown, best values in bold."""
+        """Return the table as Markdown, with the best values in bold."""
         named = [*self.headings]
         for first, last, text in self.over:
             named[first : last + 1] = [f"{text}: {head}" for head in named[first : last + 1]]

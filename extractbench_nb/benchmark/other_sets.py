@@ -34,7 +34,7 @@ class _Document(NamedTuple):
 
 
 def load_docubench(folder: str | Path) -> Dataset:
-    """Load DocuBench: documents of many kinds, each with a schema of its own.
+    """Load DocuBench, which contains many kinds of documents, each with its own schema.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _field(record: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
 
 
 def _embedded(row: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
-    """Read a field that holds the JSON text of an object."""
+    """Read a field that contains the JSON text of an object."""
     place = f"{where}, field {name!r}"
     try:
         value = json.loads(_field(row, name, str, where))

@@ -51,16 +51,16 @@ COMPARE_COLUMNS = FrameSpec(
     "one row per printed figure",
     (
         Column("table", "string", "1 to 13, figure2 or text"),
-        Column("row", "string", "domain, model, preset or kind of failure; an id in the text"),
+        Column("row", "string", "domain, model, preset or kind of failure; for the text, an id"),
         Column("column", "string", "meaning of the figure"),
-        Column("run", "string", "run that the figure is compared with", "", True),
+        Column("run", "string", "run with which the figure is compared", "", True),
         Column("printed", "string", "the figure as printed"),
         Column("shown", "string", "the compared figure in the same format", "", True),
         Column("published", "Float64", "the printed number; missing for words", "", True),
-        Column("recomputed", "Float64", "the recomputed number, or that of the run", "", True),
+        Column("recomputed", "Float64", "the recomputed number, or the run's number", "", True),
         Column("difference", "Float64", "recomputed - published", "", True),
-        Column("low", "Float64", "lower end of the interval of a run's number", "", True),
-        Column("high", "Float64", "upper end of the interval of a run's number", "", True),
+        Column("low", "Float64", "lower limit of the interval for a run's number", "", True),
+        Column("high", "Float64", "upper limit of the interval for a run's number", "", True),
         Column("unit", "string", "unit of the numbers"),
         Column("status", "string", "result", ", ".join(dict.fromkeys((*STATUSES, *RUN_STATUSES)))),
         Column("reason", "string", "why it differs, or what is missing", "", True),
@@ -132,7 +132,7 @@ def compare(
     models: Mapping[str, str] | None = None,
     domains: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Compare a table's printed figures with the recomputed ones, or with those of your runs.
+    """Compare the printed figures in a table with recomputed ones, or with your runs.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def compare(
     pandas.DataFrame
         One row per printed figure; see `COMPARE_COLUMNS`. Without `runs` ``status`` is
         ``equal`` (after rounding to the printed decimals), ``rounding`` (one unit of the last
-        decimal apart), ``differs``, ``declared`` or ``not reproducible``, and ``reason`` says why.
+        decimal apart), ``differs``, ``declared`` or ``not reproducible``; ``reason`` explains why.
         ``check`` is the kind of check: ``recomputed from data`` (schemas, gold or PDFs), ``derived
         from printed counts`` (a sum, share or extreme of other printed figures), ``repeated`` (the
         paper prints the same quantity elsewhere), ``declared`` (it follows from this package, such
@@ -201,8 +201,8 @@ def style(n: int | str, *, values: str = "published", dataset: Dataset | None = 
     values : str, optional
         Figures to show: ``"published"``, ``"recomputed"``, or ``"both"``: as printed, and in
         brackets the recomputed figure if it differs. A dagger marks each figure whose counterpart
-        differs; `compare` says why. Bold (best of a column) and red (no field passed) follow from
-        the figures shown, not from the paper's marks.
+        differs; `compare` explains why. Bold (best of a column) and red (no field passed) follow
+        from the figures shown, not from the paper's marks.
     dataset : Dataset, optional
         The released dataset, whose files are read and counted. By default the statistics shipped
         with this package.
@@ -211,7 +211,7 @@ def style(n: int | str, *, values: str = "published", dataset: Dataset | None = 
     -------
     PaperTable
         Shown as HTML; also with ``.to_latex()`` (booktabs, xcolor) and ``.to_markdown()``. A
-        dash stands for a figure that cannot be recomputed.
+        dash marks a figure that cannot be recomputed.
 
     Raises
     ------

@@ -140,7 +140,7 @@ ERRATA_COLUMNS = FrameSpec(
         Column("published", "string", "the printed figure or statement"),
         Column("recomputed", "string", "the recomputed figure or finding"),
         Column("difference", "Float64", "recomputed - published, for numbers", "", True),
-        Column("explanation", "string", "why, with the numbers behind it"),
+        Column("explanation", "string", "reason, with the numbers behind it"),
         Column("severity", "string", "effect on the results", ", ".join(SEVERITIES)),
         Column("check", "string", f"source or function call; for the paper {_CELL}"),
     ),
@@ -155,7 +155,7 @@ CLAIM_COLUMNS = FrameSpec(
         Column("claim", "string", "the claim, reworded so that it can be tested"),
         Column("verdict", "string", "what the published counts show", ", ".join(VERDICTS)),
         Column("evidence", "string", "the figures behind the verdict"),
-        Column("reason", "string", "why this verdict, and what qualifies it"),
+        Column("reason", "string", "reason for the verdict, with its limits"),
         Column("check", "string", _CELL),
     ),
 )
@@ -368,7 +368,7 @@ COUNT_COLUMNS = FrameSpec(
     "counts",
     "one row per model and domain",
     (
-        Column("model", "string", "model, as the appendix names it"),
+        Column("model", "string", "name of the model in the appendix"),
         Column("domain", "string", "sports, credit, research, resumes or 10-K/Q"),
         Column("documents", "int64", "documents, one attempt each", "1 and up"),
         Column("valid", "Int64", "parseable outputs that fit the schema; not printed", "", True),

@@ -1,4 +1,4 @@
-"""The command line, a thin layer over the same functions: ``extractbench-nb --help``."""
+"""Run evaluations on the command line; see ``extractbench-nb --help``."""
 
 from __future__ import annotations
 

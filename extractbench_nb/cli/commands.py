@@ -51,13 +51,12 @@ _HELP = """Evaluate structured extraction: predicted JSON against gold JSON and 
 First steps, on the sample dataset that comes with the package:
   extractbench-nb datasets sample
   extractbench-nb batch sample
-With the extra batch, results are kept and compared:
+To save and compare results, install the extra batch:
   extractbench-nb batch sample --save-to results
   extractbench-nb compare results
 """
 _EPILOG = (
-    "Exit status: 0 on success, 1 on failure (one line on standard error says where and why), "
-    "2 on wrong usage."
+    "Exit status: 0 on success, 1 on failure (with the reason on standard error), 2 on wrong usage."
 )
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -100,7 +99,7 @@ _FAILURE = ("path", "outcome", "gold", "predicted")
     "--fail-under",
     type=click.FloatRange(0, 1),
     metavar="SCORE",
-    help="Exit with 1 if the measure is below SCORE, or if no field is scored.",
+    help="Exit with status 1 if the measure is below SCORE, or if no field is scored.",
 )
 @click.option(
     "--measure",
@@ -113,7 +112,8 @@ def evaluate(*, as_json: bool, fail_under: float | None, measure: str, **inputs:
     """Score one document.
 
     Compares PREDICTED with GOLD by the metrics that SCHEMA declares, and prints scores and wrong
-    values. The three are JSON files; PREDICTED may be - for standard input, and may be broken JSON.
+    values. All three are JSON files. PREDICTED may contain invalid JSON; pass - to read it from
+    standard input.
     """
     ev = _evaluated(**inputs)
     if as_json:
@@ -146,15 +146,15 @@ def evaluate(*, as_json: bool, fail_under: float | None, measure: str, **inputs:
     type=_FILE,
     default=Path("outputs"),
     show_default=True,
-    help="Folder for reports; each gets a folder of its own in it.",
+    help="Folder for reports; each report is written to a subfolder.",
 )
-@click.option("--name", help="Name of the report's folder; from time and content by default.")
+@click.option("--name", help="Name of the subfolder; by default, derived from time and content.")
 @scoring_options
 def report(*, output: Path, name: str | None, as_json: bool, **inputs: Any) -> None:
     """Write a report on one document.
 
     Compares PREDICTED with GOLD by the metrics that SCHEMA declares, and writes report.html,
-    report.json, summary.txt, fields.csv and fields.md. Prints the folder that holds them.
+    report.json, summary.txt, fields.csv and fields.md. Prints the folder that contains them.
     """
     from extractbench_nb.compat import ReportBuilder, ReportConfig
 
@@ -215,29 +215,29 @@ _COUNTS = ["evaluated", "passed", "omissions", "hallucinations", "structural", "
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="Source of schemas and gold: sample, extractbench or a folder. Not needed if RUNS is "
-    "itself a dataset with runs.",
+    help="Source of schemas and gold data: sample, extractbench or a folder. Not needed if RUNS "
+    "is itself a dataset with runs.",
 )
-@click.option("--gold", metavar="FOLDER", help="Gold by document: DOCUMENT.json in a folder.")
-@click.option("--schema", type=_FILE, metavar="FILE", help="The schema of all documents.")
+@click.option("--gold", metavar="FOLDER", help="Folder with the gold data, as DOCUMENT.json.")
+@click.option("--schema", type=_FILE, metavar="FILE", help="Schema for all documents.")
 @click.option(
-    "--save-to", type=_FILE, metavar="FOLDER", help="Write results to this folder, as Parquet."
+    "--save-to", type=_FILE, metavar="FOLDER", help="Save the results to this folder, as Parquet."
 )
-@click.option("--resume", is_flag=True, help="Continue the batch in --save-to.")
+@click.option("--resume", is_flag=True, help="Continue the batch in the folder of --save-to.")
 @click.option(
     "-j",
     "--jobs",
     "n_jobs",
     default=1,
     show_default=True,
-    help="Maximum number of worker processes; -1: one per core.",
+    help="Maximum number of worker processes; -1 for one per core.",
 )
 @click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
 )
-@click.option("--feedback", is_flag=True, help="List what fails in each run, the costliest first.")
+@click.option("--feedback", is_flag=True, help="List the failures of each run, costliest first.")
 @click.option(
-    "--failures", type=_FILE, metavar="FILE", help="Write wrong values to this file, as JSONL."
+    "--failures", type=_FILE, metavar="FILE", help="Write all wrong values to this file, as JSONL."
 )
 @accepted_option
 @scoring_options
@@ -253,9 +253,9 @@ def batch(
 ) -> None:
     """Evaluate many model outputs.
 
-    Prints one line per run. RUNS is a folder with one folder of outputs per run, named after their
-    documents (RUN/DOCUMENT.json), or a dataset that has runs. Output that is not JSON scores zero.
-    Without a dataset, pass --gold and --schema.
+    Prints one line per run. RUNS is a dataset with runs, or a folder that contains one subfolder
+    per run, in which each output is named after its document (RUN/DOCUMENT.json). Outputs that are
+    not JSON score 0. Without a dataset, pass --gold and --schema.
     """
     from extractbench_nb.runs import evaluate_runs, load_dataset
     from extractbench_nb.stats import feedback
@@ -337,8 +337,8 @@ def _dataset_with_runs(runs: str) -> Any:
 
 @commands.command()
 @click.argument("folders", nargs=-1, required=True, type=_FILE, metavar="FOLDER...")
-@click.option("--by", default="run", show_default=True, help="Column that names what is compared.")
-@click.option("--baseline", metavar="RUN", help="Compare all others with this one only.")
+@click.option("--by", default="run", show_default=True, help="Column with the groups to compare.")
+@click.option("--baseline", metavar="RUN", help="Compare all other runs with this one only.")
 @click.option(
     "--measure",
     "measures",
@@ -346,16 +346,16 @@ def _dataset_with_runs(runs: str) -> Any:
     metavar="NAME",
     default=("pass_rate", "overall_score", "field_score"),
     show_default=True,
-    help="A score of the summary; repeatable.",
+    help="Score to compare, from the summary; repeatable.",
 )
 @statistics_options
 @json_option
 def compare(folders: tuple[Path, ...], *, as_json: bool, **options: Any) -> None:
     """Compare runs, with confidence intervals.
 
-    Prints means with intervals, and paired differences with p-values. FOLDER is what
-    `batch --save-to` wrote. Documents are resampled, not fields. If runs of several folders have
-    the same name, they are called FOLDER/RUN.
+    Prints means with intervals, and paired differences with p-values. FOLDER contains results
+    saved by `batch --save-to`. The intervals resample documents rather than fields. If several
+    folders contain runs with the same name, these are shown as FOLDER/RUN.
     """
     from extractbench_nb.stats import compare_runs
 
@@ -412,7 +412,7 @@ fish:  extractbench-nb completion fish | source     in ~/.config/fish/config.fis
 def schema(schema: Path, *, as_json: bool) -> None:
     """Print a schema as a tree.
 
-    Prints every node of the file SCHEMA with its type, metric and params.
+    Prints every node in the file SCHEMA with its type, metric and params.
     """
     from extractbench_nb.core.schema import parse_schema
 
@@ -427,9 +427,9 @@ def schema(schema: Path, *, as_json: bool) -> None:
 @click.argument("name", required=False)
 @json_option
 def datasets(name: str | None, *, as_json: bool) -> None:
-    """List datasets, or the documents of one.
+    """List datasets, or the documents in one dataset.
 
-    NAME is sample, extractbench or a folder. Without it, the named datasets are listed.
+    NAME is sample, extractbench or a folder. Without NAME, the known datasets are listed.
     """
     from extractbench_nb.runs import load_dataset
 
@@ -471,7 +471,7 @@ def _print_datasets(*, as_json: bool) -> None:
 @commands.command()
 @json_option
 def metrics(*, as_json: bool) -> None:
-    """List the metrics that an evaluation_config can name."""
+    """List the metrics that an evaluation_config can select."""
     from extractbench_nb.core import metrics as all_metrics
 
     shown = ("metric", "applies_to", "pass_rule", "summary")
@@ -490,10 +490,10 @@ def profiles(*, as_json: bool) -> None:
 @commands.command()
 @click.argument("notebooks", type=_FILE, nargs=-1, required=True)
 def static(notebooks: tuple[Path, ...]) -> None:
-    """Replace live views in notebooks by static HTML.
+    """Replace live views in notebooks with static HTML.
 
-    Changes the files NOTEBOOKS. Each live view of this package is saved with a static copy of
-    itself; after this command a reopened or exported notebook shows that copy.
+    Changes the files NOTEBOOKS. Each live view is saved together with a static copy, and this
+    command makes reopened or exported notebooks show that copy instead.
     """
     from extractbench_nb.views import keep_static
 

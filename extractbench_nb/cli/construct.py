@@ -33,7 +33,7 @@ _profile_option = click.option(
     default="strict",
     show_default=True,
     metavar="NAME",
-    help="The scoring rules: strict or aoe.",
+    help="Scoring rules: strict or aoe.",
 )
 
 
@@ -48,9 +48,9 @@ def _columns_option(name: str, meaning: str) -> Callable[[_Function], _Function]
 
 @construct.command()
 @click.argument("dataset")
-@click.option("--model", required=True, help="A LiteLLM model id, such as openai/gpt-4o-mini.")
+@click.option("--model", required=True, help="LiteLLM id of the model, such as openai/gpt-4o-mini.")
 @click.option(
-    "--folder", required=True, type=_FILE, help="Folder of the run; an existing run is resumed."
+    "--folder", required=True, type=_FILE, help="Folder for the run; an existing run is resumed."
 )
 @click.option(
     "--setting",
@@ -59,29 +59,31 @@ def _columns_option(name: str, meaning: str) -> Callable[[_Function], _Function]
     metavar="NAME",
     help="Parts of the prompt: all (demonstration and reasoning), no_teach, no_cot, plain.",
 )
-@click.option("--with-schema", is_flag=True, help="Name gold's columns in the prompt.")
+@click.option("--with-schema", is_flag=True, help="List the gold table's columns in the prompt.")
 @click.option("--domain", "domains", multiple=True, help="Build only this domain; repeatable.")
 @click.option(
-    "--table", "tables", multiple=True, metavar="ID", help="Build only this one; repeatable."
+    "--table", "tables", multiple=True, metavar="ID", help="Build only this table; repeatable."
 )
-@click.option("--rag", metavar="METHOD", help="Send retrieved chunks: bm25 or embedding.")
-@click.option("--k", default=50, show_default=True, help="Number of chunks.")
-@click.option("--embedding-model", metavar="NAME", help="Model of --rag embedding, such as bge-m3.")
-@click.option("--embedding-base", metavar="URL", help="Its OpenAI-compatible server.")
-@click.option("--store", type=_FILE, help="Folder in which Chroma keeps and searches embeddings.")
+@click.option("--rag", metavar="METHOD", help="Send only retrieved chunks: bm25 or embedding.")
+@click.option("--k", default=50, show_default=True, help="Number of chunks to retrieve.")
+@click.option("--embedding-model", metavar="NAME", help="Embedding model, such as bge-m3.")
+@click.option("--embedding-base", metavar="URL", help="OpenAI-compatible server for embeddings.")
+@click.option("--store", type=_FILE, help="Folder in which Chroma stores embeddings.")
 @click.option("--api-base", metavar="URL", help="Address of your own server.")
-@click.option("--max-concurrency", default=4, show_default=True, help="Concurrent requests.")
+@click.option(
+    "--max-concurrency", default=4, show_default=True, help="Maximum number of requests at a time."
+)
 @click.option("--budget-usd", type=float, help="Maximum cost at list prices, in US dollars.")
-@click.option("--temperature", type=float, help="Default: the provider's.")
+@click.option("--temperature", type=float, help="Sampling temperature. Default: the provider's.")
 @click.option(
     "--max-tokens", type=int, help="Maximum length of an answer. Default: the provider's."
 )
 @click.option("--progress/--no-progress", default=True, help="Show a progress bar.")
 def build(*, dataset: str, progress: bool, **options: Any) -> None:
-    """Let a model build the tables of a dataset.
+    """Let a model build the tables in a dataset.
 
-    DATASET is sample, a folder of tables, or AOE's JSONL. The answers are kept in the folder, for
-    `construct batch`.
+    DATASET is sample, a folder of tables, or AOE's JSONL. The answers are saved in the folder, so
+    that `construct batch` can compare them.
     """
     from extractbench_nb.construction import Retriever
     from extractbench_nb.construction import construct as build_tables
@@ -106,18 +108,18 @@ def build(*, dataset: str, progress: bool, **options: Any) -> None:
 @click.argument("predicted", type=_FILE)
 @_columns_option(
     "keys",
-    "Column of GOLD that names a row; repeatable. Default: the first without repeats.",
+    "Column in GOLD that identifies a row; repeatable. Default: the first without repeats.",
 )
-@_columns_option("values", "Column of GOLD to compare; repeatable. Default: all but the keys.")
-@_columns_option("numeric", "Column that holds numbers; repeatable. Default: detected in GOLD.")
+@_columns_option("values", "Column in GOLD to compare; repeatable. Default: all but the keys.")
+@_columns_option("numeric", "Column that contains numbers; repeatable. Default: detected in GOLD.")
 @_profile_option
 @judge_option
 @json_option
 def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> None:
-    """Compare one table with gold.
+    """Compare one table with its gold table.
 
-    Prints scores, lost points by stage, and the wrong cells. GOLD is a table: CSV, JSON,
-    Markdown, HTML. PREDICTED is one too, or the raw answer of a model, or - for standard input.
+    Prints scores, lost points by stage, and the wrong cells. GOLD is a table in CSV, JSON, Markdown
+    or HTML. PREDICTED is a table, the raw answer of a model, or - for standard input.
     """
     from extractbench_nb.construction import compare as compare_tables
 
@@ -158,15 +160,15 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="Source of gold: sample, a folder, or AOE's JSONL. Not needed if RUNS is itself a "
+    help="Source of gold tables: sample, a folder, or AOE's JSONL. Not needed if RUNS is itself a "
     "dataset with runs.",
 )
-@click.option("--quality", metavar="MODEL", help="A model that rates every answer, 0 to 100.")
+@click.option("--quality", metavar="MODEL", help="Model that rates every answer from 0 to 100.")
 @click.option(
     "--out",
     type=_FILE,
     metavar="FOLDER",
-    help="Also write AOE's files: one JSON per table, and statistics.csv.",
+    help="Also write AOE's files, one JSON file per table and statistics.csv.",
 )
 @click.option(
     "--progress/--no-progress", default=True, help="Show a progress bar on standard error."
@@ -177,9 +179,9 @@ def compare(*, gold: Path, predicted: Path, as_json: bool, **options: Any) -> No
 def batch(runs: str, *, out: Path | None, progress: bool, as_json: bool, **options: Any) -> None:
     """Compare the answers of many runs.
 
-    Prints one line per run: means over its tables. RUNS is sample, a dataset with runs, or a folder
-    with one folder of answers per run, named after their tables (RUN/TABLE.txt). An answer without
-    a table scores zero.
+    Prints one line per run, with means over its tables. RUNS is sample, a dataset with runs, or a
+    folder that contains one subfolder per run, in which each answer is named after its table
+    (RUN/TABLE.txt). An answer without a table scores 0.
     """
     from extractbench_nb.construction import evaluate_tables
 

@@ -43,23 +43,25 @@ _MOST = 10
     default=0.02,
     show_default=True,
     type=click.FloatRange(0, 1),
-    help="Accepted drop of the mean score, 0 to 1.",
+    help="Largest acceptable drop in the mean score, from 0 to 1.",
 )
 @click.option(
     "--measure",
     default=MEASURES[0],
     show_default=True,
     type=click.Choice(MEASURES),
-    help="The score that decides.",
+    help="Score that determines the verdict.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 if the verdict is inconclusive, too.")
-@click.option("--run", metavar="NAME", help="Run of CANDIDATE, if it has several.")
-@click.option("--baseline-run", metavar="NAME", help="Run of BASELINE, if it has several.")
+@click.option(
+    "--strict", is_flag=True, help="Exit with status 1 also if the verdict is inconclusive."
+)
+@click.option("--run", metavar="NAME", help="Run in CANDIDATE, if there are several.")
+@click.option("--baseline-run", metavar="NAME", help="Run in BASELINE, if there are several.")
 @click.option(
     "--dataset",
     metavar="NAME",
-    help="Source of schemas and gold, if the folders hold outputs: sample, extractbench or a "
-    "folder.",
+    help="Source of schemas and gold data, if the folders contain outputs: sample, extractbench "
+    "or a folder.",
 )
 @click.option(
     "--summary", type=_FILE, metavar="FILE", help="Write a Markdown summary to this file."
@@ -80,16 +82,16 @@ def gate(
 ) -> None:
     """Fail if a candidate is worse than a baseline.
 
-    BASELINE and CANDIDATE are folders of results that `batch --save-to` wrote. With --dataset,
-    they can also be folders of outputs (RUN/DOCUMENT.json), which are evaluated with the profile
-    of the other side's results unless --profile is given.
+    BASELINE and CANDIDATE are folders with results saved by `batch --save-to`. With --dataset,
+    they can also be folders of outputs (RUN/DOCUMENT.json). Unless --profile is given, these are
+    evaluated with the profile of the other side's results.
 
     \b
     Verdict and exit status:
       pass          0  the interval excludes a drop of more than --max-drop
-      fail          1  the score fell by more than that and significantly, or outputs are missing
-      inconclusive  0  neither; too few documents (1 with --strict)
-      error         2  the two cannot be compared
+      fail          1  the score dropped significantly and by more than that, or outputs are missing
+      inconclusive  0  neither, as there are too few documents (1 with --strict)
+      error         2  the two sides cannot be compared
     """  # noqa: D301 - click reads the backspace
     source = click.get_current_context().get_parameter_source
     if source("profile") != ParameterSource.COMMANDLINE:

@@ -41,13 +41,15 @@ class OrderedGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON document."
+)
 judge_option = click.option(
     "--judge",
     default="offline",
     show_default=True,
     metavar="NAME",
-    help="Decides whether two texts mean the same; 'offline' is deterministic.",
+    help="Judge that compares the meaning of texts; 'offline' uses rules, not a model.",
 )
 
 profile_option = click.option(
@@ -55,7 +57,7 @@ profile_option = click.option(
     type=click.Choice(list(PROFILES)),
     default="strict",
     show_default=True,
-    help="The scoring rules; the command `profiles` shows them side by side.",
+    help="Scoring rules; to compare them, use the command `profiles`.",
 )
 
 
@@ -68,7 +70,7 @@ accepted_option = click.option(
     "--accepted",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="JSON or CSV with additional correct values: document, path and value.",
+    help="JSON or CSV file with additional correct values, by document and path.",
 )
 
 
@@ -79,9 +81,9 @@ def statistics_options(command: _Function) -> _Function:
         default=0.95,
         show_default=True,
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        help="Confidence level of the intervals.",
+        help="Confidence level for intervals.",
     )
-    seed = click.option("--seed", default=0, show_default=True, help="Seed of the resampling.")
+    seed = click.option("--seed", default=0, show_default=True, help="Seed for the resampling.")
     return confidence(seed(command))
 
 

@@ -1,4 +1,4 @@
-"""The API of extract-bench's README over this package's engine, under profile ``paper``.
+"""Run code written for extract-bench 0.1.0, and read its reports, in profile ``paper``.
 
 A script runs after replacing ``extract_bench`` by ``extractbench_nb.compat``, also in a notebook.
 The import path ``extractbench_nb.compat.evaluation.metrics`` (BaseMetric, MetricResult) exists too.

@@ -83,7 +83,7 @@ class MetricContext:
         self._node, self._gold, self._extracted = node, gold, extracted
 
     def get_gold_value(self) -> Any:
-        """Return gold's value."""
+        """Return the gold value."""
         return self._gold
 
     def get_extracted_value(self) -> Any:
@@ -160,7 +160,7 @@ class BaseMetric:
     metric_id: str
 
     async def evaluate(self, node: Any, config: MetricConfig | None = None) -> MetricResult:
-        """Compare a gold and an extracted value.
+        """Compare a gold value with an extracted value.
 
         Parameters
         ----------

@@ -17,8 +17,8 @@ _IDS = (
     Column("document", "string", "the report's ``output_name``; a recorded report's file name"),
 )
 _PLACE = (
-    Column("path", "string", "instance path as in ``Evaluation.fields``, `$.borrower.name`"),
-    Column("schema_path", "string", "the report's own path, `$.properties.borrower`"),
+    Column("path", "string", "instance path, as in ``Evaluation.fields``"),
+    Column("schema_path", "string", "the report's own path, such as `$.properties.borrower`"),
     Column("metric", "string", "metric id"),
     Column("score", "Float64", "score", "0 to 1", nullable=True),
 )
@@ -30,9 +30,9 @@ REPORT_COLUMNS = FrameSpec(
         *(*_IDS, *_PLACE),
         Column("passed", "boolean", "whether the score passes", nullable=True),
         Column("reason", "string", "the report's reason code", nullable=True),
-        Column("reasoning", "string", "a judge's own words, shortened", nullable=True),
-        Column("gold", "object", "gold's value, if the report has it", nullable=True),
-        Column("predicted", "object", "extracted value, if the report has it", nullable=True),
+        Column("reasoning", "string", "the judge's explanation, shortened", nullable=True),
+        Column("gold", "object", "gold value, if the report contains it", nullable=True),
+        Column("predicted", "object", "predicted value, if the report contains it", nullable=True),
     ),
 )
 
@@ -76,7 +76,7 @@ class ReportFrames(NamedTuple):
 
 
 def read_report(path: str | Path) -> ReportFrames:
-    """Read a report that extract-bench wrote, or all reports in a folder.
+    """Read a report written by extract-bench, or all reports in a folder.
 
     ``fields`` joins with ``Evaluation.fields`` on ``path`` and ``metric``, and with
     ``Evaluations.fields`` on ``run`` and ``document`` too. Reports of this package are read too.
@@ -84,8 +84,8 @@ def read_report(path: str | Path) -> ReportFrames:
     Parameters
     ----------
     path : str or pathlib.Path
-        A report, the folder that holds its ``report.json``, or a folder with reports at any depth:
-        ``{run}/report.json`` or ``{run}/{document}.judge-report.json``.
+        A report, the folder that contains its ``report.json``, or a folder with reports at any
+        depth: ``{run}/report.json`` or ``{run}/{document}.judge-report.json``.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def read_report(path: str | Path) -> ReportFrames:
     Raises
     ------
     InputError
-        A file cannot be read or is not a report, or a folder holds none.
+        A file cannot be read or is not a report, or a folder contains none.
 
     Examples
     --------

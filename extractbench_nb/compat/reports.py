@@ -131,7 +131,7 @@ class EvaluationReport(Fields):
     schema_stats, gold_stats, extracted_stats, coverage, summary, arrays, warnings, meta : object
         Shape and coverage of the documents, and the evaluation's frames and summary.
     evaluation : Evaluation
-        The evaluation behind the report; not in ``report.json``.
+        The evaluation of the report; not in ``report.json``.
     """
 
     def __init__(self, content: dict[str, Any], evaluation: Evaluation) -> None:
@@ -153,12 +153,12 @@ class EvaluationReport(Fields):
 
 
 class ReportBuilder(Evaluating):
-    """Evaluates one document under profile ``paper`` and makes a report.
+    """Evaluates a document in profile ``paper`` and creates a report.
 
     Parameters
     ----------
     config : ReportConfig, optional
-        Content of the report and where it is saved.
+        Content and folder of the report.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class ReportBuilder(Evaluating):
     async def build_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
     ) -> EvaluationReport:
-        """Evaluate and report in the running event loop; `build` as a coroutine.
+        """Evaluate and report in the running event loop, as a coroutine.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class ReportBuilder(Evaluating):
         return self.from_evaluation(ev)
 
     def from_evaluation(self, ev: Evaluation) -> EvaluationReport:
-        """Report on an existing evaluation, under its own profile; nothing is evaluated again.
+        """Report on an existing evaluation in its own profile, without evaluating it again.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class ReportBuilder(Evaluating):
         return EvaluationReport(report_content(ev, c.output_name, **lengths), ev)
 
     def save(self, report: EvaluationReport) -> Path:
-        """Write the files of a report, or none if one of them fails.
+        """Write the files of a report, or no file if one of them fails.
 
         Parameters
         ----------

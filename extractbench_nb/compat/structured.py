@@ -58,7 +58,7 @@ class Evaluating:
 
 
 class StructuredEvaluator(Evaluating):
-    """Compares documents field by field, with results as nested dicts: path -> metric -> result.
+    """Compares documents field by field; results are nested dicts (path -> metric -> result).
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class StructuredEvaluator(Evaluating):
     async def evaluate_async(
         self, json_schema: Any, gold_json: Any, extracted_json: Any
     ) -> dict[str, Any]:
-        """Evaluate one document in the running event loop; `evaluate` as a coroutine.
+        """Evaluate one document in the running event loop, as a coroutine.
 
         Parameters
         ----------

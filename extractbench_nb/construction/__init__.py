@@ -1,4 +1,4 @@
-"""One table from many documents (AOE): comparing it, its data, retrieval, figures."""
+"""Compare tables that models build from many documents (AOE), and explain lost points."""
 
 from typing import TYPE_CHECKING
 

@@ -40,7 +40,7 @@ class Reading:
     """A table as texts; made by `read_answer`.
 
     ``columns`` has the texts of each column by its name and is empty without a table, ``size`` is
-    the number of rows. ``problems`` says what was repaired, and what is odd; ``failure`` is
+    the number of rows. ``problems`` lists repairs and irregularities; ``failure`` is
     ``no_answer`` or ``no_table`` if there is no table; ``text`` is the text that was read, or None.
     """
 
@@ -64,7 +64,7 @@ class Reading:
 
     @property
     def mapped(self) -> bool:
-        """Whether there is a table with rows ("mapped"); decided by rules, not by a model."""
+        """Whether rules, rather than a model, find a table with rows ("mapped")."""
         return self.size > 0
 
 
@@ -107,7 +107,7 @@ def read_answer(given: Any, name: str = "predicted") -> Reading:
     Raises
     ------
     InputError
-        A file cannot be read, or the object cannot hold a table.
+        A file cannot be read, or the object cannot contain a table.
 
     Examples
     --------

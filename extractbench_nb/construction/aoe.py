@@ -1,4 +1,4 @@
-"""AOE's published figures, checks of them against each other, errata, and what can be run.
+"""AOE's published figures, with checks against each other, errata and coverage.
 
 Sources: the results tables of AOE's README (github tianyumyum/AOE, commits 0a45831 and 282e688d),
 its dataset card, and the abstract of arXiv 2507.16271. Numbers were typed from there.
@@ -152,7 +152,7 @@ def checks() -> pd.DataFrame:
 
 
 def coverage() -> pd.DataFrame:
-    """List the sections of AOE's README: what can be run here, what cannot, and why.
+    """List the sections of AOE's README, with what can be run here, what cannot, and why.
 
     Returns
     -------

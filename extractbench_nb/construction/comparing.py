@@ -67,25 +67,25 @@ CELL_COLUMNS = FrameSpec(
     "cells",
     "one row per cell of gold or the prediction; of two cells that were compared, one",
     (
-        Column("path", "string", "row and column of gold, `$[3].sales`; `$[+3]` is predicted"),
+        Column("path", "string", "row and column in gold, as `$[3].sales`; `$[+3]` is predicted"),
         Column("field", "string", "column, `[].sales`"),
         Column("schema_path", "string", "missing: a table has no JSON Schema", nullable=True),
         *(_SAME[name] for name in ("metric", "score", "passed", "outcome", "reason")),
         KIND_COLUMN,
         _SAME["reasoning"],
-        Column("similarity", "Float64", "score of the judge; 1 for equal", "0 to 1", True),
-        Column("gold", "object", "gold's text; None without a cell", nullable=True),
+        Column("similarity", "Float64", "the judge's score; 1 for equal values", "0 to 1", True),
+        Column("gold", "object", "gold text; None without a cell", nullable=True),
         Column("predicted", "object", "predicted text; None without a cell", nullable=True),
         Column("gold_state", "string", "state", _STATES),
         Column("predicted_state", "string", "state", _STATES),
         Column("depth", "int64", "depth of a cell: table, row, cell", "2"),
         Column("counted", "bool", "whether the cell enters the scores"),
-        Column("weight", "float64", "weight of the cell: all weigh the same", "1"),
-        Column("required", "bool", "whether gold has the column; False for extra columns"),
-        Column("gold_row", "Int64", "row of gold", "0 and up", True),
-        Column("predicted_row", "Int64", "row of the prediction", "0 and up", True),
-        Column("column", "string", "column of gold", nullable=True),
-        Column("predicted_column", "string", "column of the prediction", nullable=True),
+        Column("weight", "float64", "weight of the cell, which is the same for all", "1"),
+        Column("required", "bool", "whether the column occurs in gold; False for extra columns"),
+        Column("gold_row", "Int64", "row in gold", "0 and up", True),
+        Column("predicted_row", "Int64", "row in the prediction", "0 and up", True),
+        Column("column", "string", "column in gold", nullable=True),
+        Column("predicted_column", "string", "column in the prediction", nullable=True),
     ),
 )
 
@@ -100,9 +100,9 @@ MATCH_COLUMNS = FrameSpec(
             *("rule", "string", "rule that matched the row"),
             *("exact, normalised, similar, judge, fuzzy", True),
         ),
-        Column("similarity", "Float64", "of the keys", "0 to 1", True),
+        Column("similarity", "Float64", "similarity of the keys", "0 to 1", True),
         Column("score", "Float64", "mean score of the compared cells", "0 to 1", True),
-        Column("gold_key", "string", "gold's key, columns joined by ` | `", nullable=True),
+        Column("gold_key", "string", "gold key, with columns joined by ` | `", nullable=True),
         Column("predicted_key", "string", "predicted key", nullable=True),
     ),
 )
@@ -111,12 +111,12 @@ COLUMN_COLUMNS = FrameSpec(
     "columns",
     "one row per column of gold, plus one per extra predicted column",
     (
-        Column("column", "string", "column of gold", nullable=True),
-        Column("predicted_column", "string", "column of the prediction", nullable=True),
+        Column("column", "string", "column in gold", nullable=True),
+        Column("predicted_column", "string", "column in the prediction", nullable=True),
         Column("role", "string", "use of the column", "key, value, unused, extra"),
         Column("status", "string", "result", "matched, renamed, missing, extra, judge_error"),
         Column("rule", "string", "rule of the alignment", "name, normalised, judge", True),
-        Column("numeric", "bool", "whether it holds numbers"),
+        Column("numeric", "bool", "whether it contains numbers"),
         Column("score", "Float64", "mean score of its cells in matched rows", "0 to 1", True),
     ),
 )
@@ -177,11 +177,16 @@ LOSS_COLUMNS = FrameSpec(
     "losses",
     "one row per side and stage, in the order of the stages",
     (
-        Column("side", "string", "of all gold cells, or all predicted cells", "recall, precision"),
-        Column("stage", "string", "what was wrong: see `STAGES`", ", ".join(STAGES)),
-        Column("lost", "float64", "points lost there, 1 per cell", "0 and up"),
+        Column(
+            "side",
+            "string",
+            "recall: gold cells; precision: predicted cells",
+            "recall, precision",
+        ),
+        Column("stage", "string", "cause of the loss; see `STAGES`", ", ".join(STAGES)),
+        Column("lost", "float64", "points lost at this stage, 1 per cell", "0 and up"),
         Column("left", "float64", "points left after this stage", "0 and up"),
-        Column("share", "Float64", "left / all cells; at the end recall or precision", "", True),
+        Column("share", "Float64", "left / all cells; at the end, recall or precision", "", True),
     ),
 )
 
@@ -196,7 +201,7 @@ def compare(  # noqa: PLR0913 - options, all but two by name
     judge: str | Judge = "offline",
     profile: str | TableRules = "strict",
 ) -> TableComparison:
-    r"""Compare a predicted table with gold: columns, rows, cells.
+    r"""Compare the columns, rows and cells of a predicted table with gold.
 
     Parameters
     ----------
@@ -210,10 +215,10 @@ def compare(  # noqa: PLR0913 - options, all but two by name
         Gold's columns to compare; by default all but the keys, or the keys if there are no others.
         Those that gold lacks are left out.
     numeric : str or sequence of str, optional
-        Columns of numbers; by default those in which all of gold's values are numbers.
+        Columns of numbers; by default those in which all gold values are numbers.
     judge : str or Judge, optional
-        Decides whether texts mean the same, as in `evaluate`: ``"offline"``, a model, `LLMJudge`.
-        An object with recorded answers has ``score_cell(column, gold, predicted)`` and
+        Decides whether texts have the same meaning, as in `evaluate`: ``"offline"``, a model,
+        `LLMJudge`. An object with recorded answers has ``score_cell(column, gold, predicted)`` and
         ``match_key(key, keys)``; the latter is called under ``aoe`` alone.
     profile : str or TableRules, optional
         ``strict``, ``aoe`` (the numbers of AOE's released code), or the result of `rules_of`.
@@ -490,7 +495,7 @@ class TableComparison(TextCard):
 
     @cached_property
     def gold(self) -> pd.DataFrame:
-        """Gold as texts."""
+        """The gold table as texts."""
         return self._tables.gold.frame
 
     @cached_property
@@ -627,12 +632,12 @@ class TableComparison(TextCard):
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The frame `cells`, led by the labels ``run`` and ``document``."""
+        """The frame `cells`, with the labels ``run`` and ``document``."""
         return labelled_frame([self], [self.cells], LABELS[:2])
 
     @property
     def scores(self) -> pd.DataFrame:
-        """One row per measure: run and document, if labelled, measure and score."""
+        """One row per measure, with its score and, if labelled, the run and document."""
         labels = {name: self.meta.get(name) for name in LABELS[:2]}
         return scores_of(pd.DataFrame([labels | self.summary.to_dict()]), MEASURES)
 

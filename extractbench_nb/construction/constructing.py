@@ -76,7 +76,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     progress: bool = True,
     **unknown: object,
 ) -> Run:
-    """Let a model build the tables of a dataset, and keep its exact answers in a folder.
+    """Let a model build the tables in a dataset, and store its exact answers in a folder.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
         A `Retriever`, or ``"bm25"``: the model gets the chunks that it finds with the query of the
         table. By default the model gets all documents in full.
     prompt : str, optional
-        A template in place of the built-in prompt, with the placeholders ``{query}``,
+        A template instead of the built-in prompt, with the placeholders ``{query}``,
         ``{documents}`` and ``{columns}``. Without ``{documents}`` they follow the prompt.
     resume : bool, optional
         Whether to resume a run in the folder. Tables with an answer are not requested again; see
@@ -109,7 +109,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     progress : bool, optional
         Whether to show a progress bar.
     **unknown : object
-        Any other option raises an error, which says where it belongs.
+        Any other option raises an error that shows where it belongs.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def construct(  # noqa: PLR0913 - options, all but the first by name
     ------
     InputError
         An option is invalid; the provider is unknown or its key is missing; a table has no text;
-        the folder holds a different run, or one that another process is writing. All of this is
+        the folder contains a different run, or one that another process is writing. All of this is
         checked before the first request.
     DatasetError
         A table is not in the dataset, or a document cannot be read.

@@ -125,7 +125,7 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Retriever:
-    r"""A way to find chunks; call it with documents and a query, or `index` the documents once.
+    r"""A retriever of chunks; call it with documents and a query, or `index` the documents once.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Retriever:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The options that decide the ranking, as JSON values; recorded with a run."""
+        """The options that determine the ranking, as JSON values; recorded with a run."""
         options = {n: getattr(self, n) for n in ("method", "k", "chunk_size", "overlap", "model")}
         if callable(self.model):
             options["model"] = getattr(self.model, "__qualname__", type(self.model).__name__)
@@ -408,7 +408,7 @@ def evidence_recall(
 ) -> EvidenceRecall:
     """Measure how many gold cells are in the chunks that a retriever finds.
 
-    A cell is found if a chunk holds its text, bounded by other characters than letters and
+    A cell is found if a chunk contains its text, bounded by characters other than letters and
     digits. Case, width, white space and thousands separators do not count. A value that occurs by
     chance counts as well, so that short values (years, counts) make the recall optimistic.
 
@@ -423,7 +423,7 @@ def evidence_recall(
     k : int or list of int, optional
         Number of best chunks to consider; a list gives one recall each.
     query : str, optional
-        The query; by default that of the task, else the names of the columns.
+        The query; by default that of the task, or the names of the columns.
 
     Returns
     -------

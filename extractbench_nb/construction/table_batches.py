@@ -76,7 +76,7 @@ BY_RUN = FrameSpec(
     "one row per run",
     (
         Column("run", "string", "name of the run"),
-        Column("tables", "int64", "answers of the run, those without a table included", "1 and up"),
+        Column("tables", "int64", "answers of the run, including those without tables", "1 and up"),
         Column("missing", "int64", "tables that only other runs have", "0 and up"),
         Column("invalid", "int64", "answers without a table", "0 to tables"),
         Column("direct", "float64", "share of direct answers", "0 to 1"),
@@ -86,7 +86,7 @@ BY_RUN = FrameSpec(
         Column("quality", "Float64", "mean over rated tables", "0 to 100", True),
         Column("judge_errors", "int64", "cells without a verdict", "0 and up"),
         Column("llm_calls", "int64", "calls of a language model", "0 and up"),
-        Column("llm_cost_usd", "Float64", "their cost", "0 and up", True),
+        Column("llm_cost_usd", "Float64", "cost of these calls", "0 and up", True),
     ),
 )
 _SHOWN = ["run", "tables", "missing", "direct", "mapped", "cell_f1", "row_f1", "column_recall"]
@@ -322,7 +322,7 @@ class TableEvaluations(TextCard):
         return found[run, document]
 
     def losses(self, recalls: Mapping[str, EvidenceRecall] | None = None) -> pd.DataFrame:
-        """Add up the points that each answer lost at each stage, as `TableComparison.losses` does.
+        """Add up the points that each answer lost at each stage, like `TableComparison.losses`.
 
         `recalls` are results of `evidence_recall` by id of the table. The frame has one row per
         run, table, side and stage; comparisons by ``aoe`` are an `InputError`.

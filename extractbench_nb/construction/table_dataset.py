@@ -10,7 +10,8 @@ sample of this package::
 
 AOE's files are public (https://huggingface.co/datasets/tianyumyum/AOE): the tables in
 ``table_data/all_AOE_tables.jsonl``, the documents in ``documents.tar``, which unpacks to the
-folders ``academic``, ``financial`` and ``law_docx``. `load` takes the folder that holds them all.
+folders ``academic``, ``financial`` and ``law_docx``. `load` takes the folder that contains them
+all.
 
 Nothing is downloaded. Documents and gold tables are read on first access.
 """
@@ -72,7 +73,7 @@ TABLE_COLUMNS = FrameSpec(
         Column("values", "object", "columns that are scored", "tuple of str"),
         Column("numeric", "object", "value columns that hold numbers", "tuple of str"),
         Column("documents", "int64", "documents to read", "0 or more"),
-        Column("problem", "string", "irregularities of AOE's record", nullable=True),
+        Column("problem", "string", "irregularities in AOE's record", nullable=True),
     ),
 )
 RUN_COLUMNS = FrameSpec(
@@ -119,7 +120,7 @@ def _word_text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class TableTask:
-    """One table to build: its query, documents and gold table; made by `load`.
+    """A table to build, with its query, documents and gold table; made by `load`.
 
     Attributes
     ----------
@@ -251,8 +252,8 @@ def load(path: str | os.PathLike[str] | None = None) -> TableDataset:
     Parameters
     ----------
     path : str or path, optional
-        AOE's JSONL file, or a folder that holds it; a task's folder, or a folder of such folders.
-        Default or ``"sample"``: the sample of this package.
+        AOE's JSONL file, or a folder that contains it; a task's folder, or a folder of such
+        folders. Default or ``"sample"``: the sample of this package.
 
     Returns
     -------

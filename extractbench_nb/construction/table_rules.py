@@ -25,7 +25,7 @@ _ALLOWED = {"rows": ("exact", "llm_assisted"), "cells": ("judge", "exact", "fuzz
 
 @dataclass(frozen=True, slots=True)
 class TableRules:
-    """One set of rules, made by `rules_of`, which describes them."""
+    """A set of rules, made by `rules_of`, where they are described."""
 
     name: str
     rows: str = "optimal"
@@ -37,7 +37,7 @@ class TableRules:
 
     @property
     def released(self) -> bool:
-        """Whether rows are matched, and cells scored, as AOE's released code does."""
+        """Whether rows are matched and cells scored as in AOE's released code."""
         return self.rows != "optimal"
 
 

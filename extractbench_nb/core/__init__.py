@@ -1,4 +1,4 @@
-"""The core: a schema, gold and a prediction become DataFrames, offline and deterministic.
+"""Evaluate predictions against a schema and gold data, offline and deterministically.
 
 Other rooms know it through five faces: `core`, `core.schema`, `core.frames`, `core.values` and
 `core.text`.

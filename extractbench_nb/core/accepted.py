@@ -1,7 +1,7 @@
 """Accepted alternatives: other values that are right too, of scalars and of whole array items.
 
 Users give them as a frame, records or a file; they are checked against gold. The scorer takes the
-best of gold's value and its alternatives (`Scorer.score`); items are replaced before
+best of the gold value and its alternatives (`Scorer.score`); items are replaced before
 their array is aligned (`ItemComparer.choose_alternatives`).
 """
 
@@ -40,9 +40,9 @@ ACCEPTED_COLUMNS = FrameSpec(
     "one row per accepted alternative",
     (
         Column("document", "string", "document id", nullable=True),
-        Column("path", "string", "instance path in gold, with gold's indices"),
-        Column("value", "object", "another correct value; None: it may be absent", nullable=True),
-        Column("note", "string", "why", nullable=True),
+        Column("path", "string", "instance path, with the indices in gold"),
+        Column("value", "object", "another correct value; None if it may be absent", nullable=True),
+        Column("note", "string", "reason", nullable=True),
     ),
 )
 _LONGEST = 60
@@ -189,7 +189,7 @@ def alternatives_of(rows: Sequence[Alternative], schema: Schema, gold: Any) -> A
 def _place(row: Alternative, root: Node, gold: Any) -> tuple[Any, Node, Any, int | str]:
     """Follow a path through gold and the schema; the key of a declared property may be missing.
 
-    Returns gold's value, its node, and what holds it: the array of an item and its index; for a
+    Returns the gold value, its node, and what holds it: the array of an item and its index; for a
     scalar the document or the innermost item around it, and the path from there.
     """
     steps = list(PATH_STEP.finditer(row.path))
@@ -281,7 +281,7 @@ _NONE: Mapping[str, Sequence[Any]] = {}
 
 
 def class_members(node: Node, gold: Any) -> tuple[Any, ...]:
-    """Return the other values that the schema declares to mean the same as gold's at a node."""
+    """Return the other values that the schema declares to be equivalent to gold at a node."""
     config = node.config
     if config is None or not config.accepted or isinstance(gold, dict | list):
         return ()

@@ -487,7 +487,7 @@ def _estimated(node: Node | None, gold: list[Any], predicted: list[Any]) -> Esti
 
 
 def _first_of_class(node: Node, value: Any) -> Any:
-    """Return the first of the values that the schema declares to mean the same."""
+    """Return the first of the values that the schema declares to have the same meaning."""
     if node.config is None or not node.config.accepted or isinstance(value, dict | list):
         return value
     classes = (members for members in node.config.accepted if value in members)

@@ -88,7 +88,7 @@ def find_causes(result: Any, path: str | None = None, *, measure: str = "pass_ra
     Returns
     -------
     Causes
-        The most expensive cause first. A wrong or missing value is taken away by gold's value; an
+        The most expensive cause first. A wrong or missing value is taken away by the gold value; an
         invented one by its absence; a missing or spurious item by adding or removing the item.
     """
     if path is not None:

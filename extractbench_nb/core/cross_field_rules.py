@@ -29,7 +29,7 @@ RULE_COLUMNS = FrameSpec(
     "one row per rule that applies to the schema",
     (
         Column("rule", "string", "name of the rule"),
-        Column("applies_to", "string", "patterns of schema names; * is every schema"),
+        Column("applies_to", "string", "patterns for schema names; `*` matches every schema"),
         Column("outcome_gold", "string", "result of the rule for gold", _OUTCOMES),
         Column(
             "outcome_predicted",
@@ -38,9 +38,9 @@ RULE_COLUMNS = FrameSpec(
             _OUTCOMES,
             nullable=True,
         ),
-        Column("paths_gold", "object", "instance paths at fault in gold, as a tuple"),
-        Column("paths_predicted", "object", "those in the prediction, with its own indices"),
-        Column("message", "string", "why there is no verdict", nullable=True),
+        Column("paths_gold", "object", "instance paths in gold that break the rule, a tuple"),
+        Column("paths_predicted", "object", "the same in the prediction, with its own indices"),
+        Column("message", "string", "reason for a missing verdict", nullable=True),
         Column(
             "finding",
             "string",
@@ -74,7 +74,7 @@ UNNAMED_SCHEMA = RuleOutcome(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A rule as a value; `rule` makes and registers it.
+    """A cross-field rule, which `rule` creates and registers.
 
     Attributes
     ----------
@@ -94,11 +94,11 @@ class Rule:
 
     @property
     def patterns(self) -> str:
-        """The schemas it applies to, as text; ``*`` is every schema."""
+        """The schemas to which it applies, as text; ``*`` matches every schema."""
         return ", ".join(self.applies_to) or "*"
 
     def is_for(self, names: Iterable[str]) -> bool:
-        """Whether it applies to a schema, by the schema's names: id, title, ``$id``."""
+        """Whether it applies to a schema, according to the schema's id, title or ``$id``."""
         patterns = [pattern.casefold() for pattern in self.applies_to]
         folded = [name.casefold() for name in names]
         return not patterns or any(n == p or fnmatchcase(n, p) for n in folded for p in patterns)

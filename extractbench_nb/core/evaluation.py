@@ -60,60 +60,62 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
 ) -> Evaluation:
-    """Compare a predicted document with gold, field by field, with the schema's metrics.
+    """Compare a predicted document with gold, field by field, using the schema's metrics.
 
     Parameters
     ----------
     schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
         JSON Schema with ``evaluation_config`` annotations: a dict, JSON text, a file, a parsed
-        schema, or a class or adapter that can write one; see `parse_schema`.
+        schema, or a class or adapter that can generate one; see `parse_schema`.
     gold : object
         The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
-        Instances of Pydantic models count as their ``model_dump(mode="json")``, without computed
+        Instances of Pydantic models are converted by ``model_dump(mode="json")``, without computed
         fields and with decimals as numbers.
     predicted : object
-        The model's output, in the same forms. Bad output does not stop the evaluation: text that is
-        not JSON is one structural row at the root.
+        The model's output, in the same forms. Malformed output does not stop the evaluation; text
+        that is not JSON becomes one structural row at the root.
     judge : str or Judge, optional
-        Decides whether two texts mean the same. ``"offline"`` is deterministic; a LiteLLM model id
-        such as ``"openai/gpt-4o-mini"`` asks that model, see `LLMJudge`.
+        The judge that decides whether two texts have the same meaning. ``"offline"`` uses rules and
+        is deterministic; a LiteLLM model id such as ``"openai/gpt-4o-mini"`` uses that model (see
+        `LLMJudge`).
     alignment : str, LLMAligner or callable, optional
-        How predicted array items are paired with gold items. ``"optimal"`` is the best one-to-one
-        assignment; if the schema names a ``key``, items with equal keys come first. ``"llm"`` asks
-        a model, see `LLMAligner`. Or a function ``(gold items, predicted items, item node) -> index
-        pairs``, which may be an ``async def``; its pairs are kept, even if the items differ a lot.
+        How predicted array items are paired with gold items. ``"optimal"`` finds the best
+        one-to-one assignment; if the schema declares a ``key``, items with equal keys are paired
+        first. ``"llm"`` uses a model (see `LLMAligner`). A function ``(gold items, predicted items,
+        item node) -> index pairs`` is also possible, even an ``async def``; its pairs are kept, no
+        matter how much the items differ.
     profile : str or Profile, optional
-        The rules. In ``"strict"`` each field of array items counts, and invented values cost
-        points; ``"paper"`` is for numbers that are compared with the paper's. `profiles` shows
-        them side by side.
+        The scoring rules. ``"strict"`` counts each field of array items and penalises invented
+        values; use ``"paper"`` to compare numbers with the paper's. `profiles` compares the rules.
     metrics : mapping from str, optional
-        Other metrics for some fields, ``{"lines[].amount": "number_exact"}``; see `parse_schema`.
+        Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``; see
+        `parse_schema`.
     accepted : pandas.DataFrame, list of dict, str or pathlib.Path, optional
-        Additional correct values: a frame or records with ``path`` (gold's instance path),
-        ``value``, and optionally ``document`` and ``note``; or the name of such a JSON or CSV file.
-        The value with the best score is used, or gold's own if none is better. See the Notes.
+        Additional correct values: a frame or records with ``path`` (the instance path in gold),
+        ``value`` and, optionally, ``document`` and ``note``, or the name of such a JSON or CSV
+        file. See the Notes.
 
     Returns
     -------
     Evaluation
-        With the frames ``fields``, ``arrays``, ``matches`` and ``warnings``, and ``summary``, whose
-        scores are in [0, 1].
+        The result, with the frames ``fields``, ``arrays``, ``matches`` and ``warnings``, and with
+        ``summary``, whose scores are in [0, 1].
 
     Raises
     ------
     SchemaError, ConfigError
-        The schema cannot be read, names an unknown metric or an invalid param, or is another
-        document, such as gold.
+        The schema cannot be read, contains an unknown metric or an invalid param, or is not a
+        schema but, for example, the gold document.
     InputError
-        Gold is not JSON, or is None or a list although the schema declares an object; a prediction
-        contains a dataclass, a file cannot be read, or an option is unknown. Or the path of an
-        alternative is neither a scalar nor an array item of gold, or its type fits neither the
+        Gold is not JSON, or is None or a list although the schema declares an object. A prediction
+        contains a dataclass, a file cannot be read, or an option is unknown. The path of an
+        accepted value is neither a scalar nor an array item in gold, or its type fits neither the
         schema nor gold.
 
     Warns
     -----
     UserWarning
-        `predicted` is text that is not JSON but looks like the name of a JSON file.
+        `predicted` is not JSON text but looks like the name of a JSON file.
 
     See Also
     --------
@@ -123,15 +125,16 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
 
     Notes
     -----
-    The semantics follow sections 3.2 to 3.4 of the ExtractBench paper. It works the same in a
-    script and in a notebook cell, where an event loop is running.
+    The semantics follow sections 3.2 to 3.4 of the ExtractBench paper. The function can be called
+    in scripts and in notebook cells, in which an event loop is running.
 
-    An accepted alternative is for a scalar or for a whole array item. A scalar may be absent if
-    null is an alternative. The value that passes is used, then the one with the highest score;
-    gold precedes its alternatives. An item is read as gold or as one alternative, never as a mix of
-    both, and this is decided before the array is aligned. ``accepted_as`` in ``fields`` and
-    ``matches`` says which alternative scored. In the schema,
-    ``evaluation_config: {"accepted": [["USA", "United States"]]}`` lists values that mean the same.
+    Accepted values replace a scalar or a whole array item. If null is accepted, a scalar may be
+    absent. Among gold and its alternatives, a value that passes is preferred, then the one with the
+    highest score, and gold if they tie. An array item is compared either with gold or with one
+    alternative, never with a mix of both, and this is decided before the array is aligned. The
+    column ``accepted_as`` in ``fields`` and ``matches`` gives the alternative that was used. To
+    declare equivalent values in the schema, use
+    ``evaluation_config: {"accepted": [["USA", "United States"]]}``.
 
     Examples
     --------
@@ -159,7 +162,7 @@ async def evaluate_async(  # noqa: PLR0913 - as evaluate
     metrics: Mapping[str, Any] | None = None,
     accepted: Any = None,
 ) -> Evaluation:
-    """Evaluate as `evaluate` does, awaiting asynchronous metrics and judges.
+    """Evaluate like `evaluate`, awaiting asynchronous metrics and judges.
 
     Parameters
     ----------

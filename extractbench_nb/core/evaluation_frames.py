@@ -41,9 +41,12 @@ FIELD_COLUMNS = FrameSpec(
     "fields",
     "one row per evaluated field and metric",
     (
-        Column("path", "string", "instance path with gold's index, `$.authors[2].name`"),
+        Column("path", "string", "instance path with the indices in gold, `$.authors[2].name`"),
         Column(
-            "predicted_path", "string", "the predicted node if its index differs", nullable=True
+            "predicted_path",
+            "string",
+            "path of the predicted node if its indices differ",
+            nullable=True,
         ),
         Column("field", "string", "path without indices, `authors[].name`"),
         Column("schema_path", "string", "JSON Schema path", nullable=True),
@@ -52,17 +55,22 @@ FIELD_COLUMNS = FrameSpec(
         Column("passed", "boolean", "whether the score passes", nullable=True),
         Column("outcome", "string", "result for the field", ", ".join(OUTCOMES)),
         Column("reason", "string", "short code of the reason"),
-        Column("reasoning", "string", "a judge's own words", nullable=True),
-        Column("gold", "object", "gold's value; None also if the key is missing", nullable=True),
+        Column("reasoning", "string", "the judge's explanation", nullable=True),
+        Column("gold", "object", "gold value; None also if the key is missing", nullable=True),
         Column("predicted", "object", "predicted value; None also if missing", nullable=True),
         Column("gold_state", "string", "state", "present, null, missing, empty"),
         Column("predicted_state", "string", "state", "present, null, missing, empty"),
         Column("depth", "int64", "nesting depth of the node in the schema", "0 and up"),
         Column("counted", "bool", "whether the node enters the field-level scores"),
-        Column("weight", "float64", "aggregation_weight, times its arrays' in strict", "0 and up"),
+        Column(
+            "weight", "float64", "aggregation_weight (in strict, times its arrays')", "0 and up"
+        ),
         Column("required", "bool", "whether the schema requires the node's key"),
         Column(
-            "accepted_as", "string", "JSON of the alternative that scored, if any", nullable=True
+            "accepted_as",
+            "string",
+            "accepted alternative that was used, as JSON, if any",
+            nullable=True,
         ),
     ),
 )
@@ -83,7 +91,7 @@ ARRAY_COLUMNS = FrameSpec(
         Column("precision", "Float64", "matched / predicted items", "0 to 1", True),
         Column("recall", "Float64", "matched / gold items", "0 to 1", True),
         Column("f1", "Float64", "2 matched / (gold + predicted items)", "0 to 1", True),
-        Column("score", "Float64", "score of the array under the profile", "0 to 1", True),
+        Column("score", "Float64", "score of the array in the profile", "0 to 1", True),
         Column("passed", "boolean", "whether the score passes", nullable=True),
     ),
 )
@@ -98,10 +106,13 @@ MATCH_COLUMNS = FrameSpec(
         Column("status", "string", "result of the pairing", "matched, differing, missed, spurious"),
         Column("similarity", "Float64", "mean score of the item's fields", "0 to 1", True),
         Column("failed_fields", "object", "fields that prevent a match, a tuple"),
-        Column("gold", "object", "gold's item", nullable=True),
+        Column("gold", "object", "gold item", nullable=True),
         Column("predicted", "object", "predicted item", nullable=True),
         Column(
-            "accepted_as", "string", "JSON of the alternative that scored, if any", nullable=True
+            "accepted_as",
+            "string",
+            "accepted alternative that was used, as JSON, if any",
+            nullable=True,
         ),
     ),
 )
@@ -110,10 +121,10 @@ SUMMARY = FrameSpec(
     "summary",
     "one value per entry",
     (
-        Column("pass_rate", "float64", "passed / evaluated, the headline", "0 to 1"),
-        Column("overall_score", "float64", "mean score; an array weighs its gold items", "0 to 1"),
+        Column("pass_rate", "float64", "passed / evaluated, the main score", "0 to 1"),
+        Column("overall_score", "float64", "mean score; arrays weighted by gold items", "0 to 1"),
         Column(
-            "field_score", "float64", "mean score of schema fields, in paper of nodes", "0 to 1"
+            "field_score", "float64", "mean score of schema fields; in paper, of nodes", "0 to 1"
         ),
         Column(
             "pass_rate_judged", "float64", "passed / judged; NaN without a verdict", "0 to 1", True
@@ -128,12 +139,12 @@ SUMMARY = FrameSpec(
         Column("failed", "int64", "judged - passed", "0 and up"),
         Column("omissions", "int64", "gold present, predicted absent", "0 and up"),
         Column("hallucinations", "int64", "gold absent, predicted present", "0 and up"),
-        Column("structural", "int64", "type that neither schema nor gold has", "0 and up"),
+        Column("structural", "int64", "values whose type fits neither schema nor gold", "0 and up"),
         Column("judge_errors", "int64", "counted nodes without a verdict", "0 and up"),
-        Column("unlabelled", "int64", "gold values that are `UNLABELED`, not scored", "0 and up"),
+        Column("unlabelled", "int64", "gold values marked as `UNLABELED`, not scored", "0 and up"),
         Column("gold_coverage", "float64", "share of gold that the schema declares", "0 to 1"),
         Column("llm_calls", "int64", "calls of a language model", "0 and up"),
-        Column("llm_cost_usd", "float64", "their cost; NaN if unknown", "0 and up", True),
+        Column("llm_cost_usd", "float64", "cost of these calls; NaN if unknown", "0 and up", True),
     ),
 )
 
@@ -144,23 +155,23 @@ CALL_COLUMNS = FrameSpec(
     (
         Column("path", "string", "instance path of the field in question"),
         Column("field", "string", "path without indices"),
-        Column("metric", "string", "metric that asked"),
+        Column("metric", "string", "metric that called the judge"),
         Column("model", "string", "LiteLLM id of the model"),
         Column("cached", "bool", "whether the answer came from the cache, without a request"),
         Column("attempts", "int64", "requests that were made", "0 and up"),
         Column(
             "prompt_tokens",
             "Int64",
-            "tokens of the prompt, as the provider counts",
+            "tokens in the prompt, as counted by the provider",
             "0 and up",
             True,
         ),
-        Column("completion_tokens", "Int64", "tokens of the answer", "0 and up", True),
-        Column("cost_usd", "Float64", "at list prices; missing without one", "0 and up", True),
-        Column("latency_seconds", "float64", "until the answer, waits included", "0 and up"),
-        Column("score", "Float64", "score in the answer; missing without one", "0 to 1", True),
+        Column("completion_tokens", "Int64", "tokens in the answer", "0 and up", True),
+        Column("cost_usd", "Float64", "cost at list prices; missing if unknown", "0 and up", True),
+        Column("latency_seconds", "float64", "time until the answer, including waits", "0 and up"),
+        Column("score", "Float64", "score in the answer, if any", "0 to 1", True),
         Column("answer", "string", "the model's final answer", nullable=True),
-        Column("error", "string", "why there is no verdict", nullable=True),
+        Column("error", "string", "reason for a missing verdict", nullable=True),
         Column(
             "passed", "boolean", "whether the score reaches the field's threshold", nullable=True
         ),
@@ -271,7 +282,7 @@ _MOST_NAMED = 12
 
 
 def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
-    """Return the instance path of an array, given by path or field, or of the only array."""
+    """Return the instance path of the array with this path or field, or of the only array."""
     paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
     if not paths:
         raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
@@ -298,7 +309,7 @@ WARNING_COLUMNS = FrameSpec(
     "one row per finding",
     (
         Column("side", "string", "source of the problem", "gold, predicted, schema"),
-        Column("path", "string", "instance path (schema path for the schema)"),
+        Column("path", "string", "instance path; for the schema, its schema path"),
         Column("kind", "string", "undeclared, ignored_param, ... or the violated keyword"),
         Column("message", "string", "what was found"),
         Column("value", "object", "the value", nullable=True),

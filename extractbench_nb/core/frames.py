@@ -151,7 +151,7 @@ ROW_COLUMNS = FrameSpec(
         Column("outcome", "string", "result, as in `Evaluation.fields`"),
         Column("score", "Float64", "score; missing without a verdict", "0 to 1", True),
         Column("passed", "boolean", "whether the score passes", nullable=True),
-        Column("gold", "object", "gold's value", nullable=True),
+        Column("gold", "object", "gold value", nullable=True),
         Column("predicted", "object", "predicted value", nullable=True),
     ),
 )
@@ -162,7 +162,7 @@ SCORE_COLUMNS = FrameSpec(
     (
         *_IDS,
         Column("measure", "string", "name of the score, such as pass_rate or grits_con"),
-        Column("score", "float64", "its value; NaN if undefined", "0 to 1", True),
+        Column("score", "float64", "value of the score; NaN if undefined", "0 to 1", True),
     ),
 )
 

@@ -20,7 +20,7 @@ def _rule(default: Any, meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One set of scoring rules; `profiles` compares the built-in ones.
+    """A set of scoring rules; `profiles` compares the built-in ones.
 
     ``dataclasses.replace`` makes another one, to pass as ``profile=``.
 
@@ -74,7 +74,7 @@ PROFILES = {
 
 
 def profiles() -> pd.DataFrame:
-    """Show the rules of all profiles side by side.
+    """Compare the rules of all profiles side by side.
 
     Returns
     -------

@@ -125,7 +125,7 @@ def _of_profile(ev: Evaluation) -> list[str]:
 
 
 def _differing_arrays(ev: Evaluation) -> tuple[set[str], list[Node | None]]:
-    """List the arrays with items that do not match, the worst first; not those inside items."""
+    """List the arrays with items that do not match, worst first; not those inside items."""
     arrays = ev.arrays
     is_outer = arrays["counted"] | ~arrays["field"].str.contains("[]", regex=False)
     arrays = arrays[is_outer & (arrays["gold_items"] + arrays["predicted_items"] > 0)]
@@ -265,7 +265,7 @@ class Evaluation(DescribedFrames):
     def fields(self) -> pd.DataFrame:
         """One row per evaluated field and metric; `Evaluation.columns()` describes the columns.
 
-        `to_parquet` writes it to a file; pandas' own ``to_parquet`` cannot where values of several
+        `to_parquet` writes it to a file; pandas' own ``to_parquet`` cannot if values of several
         types are in one column.
         """
         return FIELD_COLUMNS.from_rows(field_rows(self.leaves))
@@ -298,18 +298,18 @@ class Evaluation(DescribedFrames):
     @property
     @built_once
     def warnings(self) -> pd.DataFrame:
-        """One row per finding about gold, the prediction or the schema that changes no score."""
+        """One row per finding about gold, the prediction or the schema; scores are unaffected."""
         return document_warnings(*self.inputs, self._notes)
 
     @property
     @built_once
     def mismatches(self) -> pd.DataFrame:
-        """One row per wrong value: its path and the kind of mismatch, computed at first access."""
+        """One row per wrong value, with its path and kind of mismatch; computed on first access."""
         return mismatch_frame(self.fields)
 
     @property
     def rules(self) -> pd.DataFrame:
-        """One row per registered rule that applies to the schema; each access runs the rules.
+        """One row per registered rule that applies to the schema; rules run on each access.
 
         The rules are those registered now, so that a rule can be written after the evaluation.
         Without a rule that applies, the frame is empty. A schema without id, title and ``$id`` gets
@@ -328,14 +328,14 @@ class Evaluation(DescribedFrames):
 
     @property
     def rows(self) -> pd.DataFrame:
-        """One row per evaluated field and metric, led by the labels ``run`` and ``document``."""
+        """One row per evaluated field and metric, with the labels ``run`` and ``document``."""
         labels, fields = {name: self._meta.get(name) for name in ("run", "document")}, self.fields
         ids = {n: pd.array([v] * len(fields), dtype=TEXT) for n, v in labels.items()}
         return pd.DataFrame({**ids, **fields})
 
     @property
     def scores(self) -> pd.DataFrame:
-        """One row per measure: run and document, if labelled, measure and score."""
+        """One row per measure, with its score and, if labelled, the run and document."""
         labels = {name: [self._meta.get(name)] for name in ("run", "document")}
         cells = {name: [self.summary[name]] for name in SUMMARY.measures}
         return scores_of(pd.DataFrame(labels | cells), SUMMARY.measures)
@@ -354,23 +354,23 @@ class Evaluation(DescribedFrames):
 
     @cached_property
     def counted_fields(self) -> pd.DataFrame:
-        """The rows of ``fields`` that enter the scores."""
+        """The rows of ``fields`` that count towards the scores."""
         fields = self.fields
         return fields[fields["counted"]]
 
     def outcome_counts(self) -> dict[str, int]:
-        """Count the counted rows of ``fields`` by outcome, the most frequent outcome first."""
+        """Count the counted rows of ``fields`` by outcome, most frequent outcome first."""
         return dict(Counter(self.counted_fields["outcome"]).most_common())
 
     def worst(self, n: int = 8) -> list[dict[str, Any]]:
-        """Return up to `n` counted rows of ``fields`` that fail, those without a score first."""
+        """Return up to `n` counted rows of ``fields`` that fail, first those without a score."""
         fields = self.counted_fields
         failed = fields[~fields["passed"].fillna(False).to_numpy(dtype=bool)]
         ranked = failed.sort_values("score", kind="stable", na_position="first")[:n].astype(object)
         return ranked.where(ranked.notna(), None).to_dict("records")  # type: ignore[return-value]
 
     def scores_text(self) -> str:
-        """Write scores, counts by outcome, and caveats of the scores in several lines."""
+        """Return the scores, counts by outcome and caveats as text of several lines."""
         head = " · ".join(f"{name} {score}" for name, score in self._scores().items())
         title = f"Evaluation ({self.meta['profile']}): {head}"
         return "\n  ".join([title, self._counts_text(), *_lines(self)])
@@ -388,18 +388,18 @@ class Evaluation(DescribedFrames):
         return f"{passes}: {counts}" if counts else passes
 
     def array_path(self, path: str | None = None) -> str:
-        """Return the instance path of an array, given by path or field, or of the only array."""
+        """Return the instance path of the array with this path or field, or of the only array."""
         return chosen_array(self.arrays, path)
 
     @property
     def is_settled(self) -> bool:
-        """Whether every metric gave a verdict, those inside arrays included."""
+        """Whether every metric gave a verdict, including those inside arrays."""
         verdicts = (verdict for leaf in self.leaves for verdict in leaf.settled)
         return not any(verdict.outcome == "judge_error" for verdict in verdicts)
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Profile, judge, alignment, seconds, and the versions that were used."""
+        """The profile, judge, alignment, seconds and versions of the evaluation."""
         return {
             **self._meta,
             "extractbench_nb": __version__,
@@ -453,9 +453,9 @@ class Evaluation(DescribedFrames):
     def to_parquet(self, folder: str | Path) -> Path:
         """Write the frames: fields, arrays, matches, judge_calls, summary and warnings.parquet.
 
-        If rules apply to the schema, their outcomes are written to rules.parquet. Columns that hold
-        values of documents, of which each row may have another type, become JSON text, so that
-        ``pandas.read_parquet`` and other tools read every file.
+        If rules apply to the schema, their outcomes are written to rules.parquet. Columns that
+        contain values of documents, of which each row may have another type, become JSON text, so
+        that ``pandas.read_parquet`` and other tools read every file.
 
         Parameters
         ----------

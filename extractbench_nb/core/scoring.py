@@ -59,7 +59,7 @@ class Scored(NamedTuple):
 
     ``result`` is the object that a metric with ``details`` returned, or of a metric that failed a
     dict with ``error`` and ``error_type``; ``calls`` are the calls of models behind the verdict;
-    ``accepted`` is JSON text, the alternative that was compared in place of gold's value.
+    ``accepted`` is JSON text, the alternative that was compared in place of the gold value.
     """
 
     metric: str
@@ -88,7 +88,7 @@ class Pending(NamedTuple):
     """A verdict that must be awaited.
 
     ``alternative`` is what `Scored.of_alternative` is told, if the call is about an alternative.
-    ``options`` are the verdicts on gold's value and its alternatives, where there are several.
+    ``options`` are the verdicts on the gold value and its alternatives, where there are several.
     """
 
     metric: Bound
@@ -257,7 +257,7 @@ class Scorer:
     def score(self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()) -> Verdicts:
         """Score one pair of values: an array as a whole, another value by what is right there.
 
-        `others` are accepted alternatives to gold's value; the schema may declare more.
+        `others` are accepted alternatives to the gold value; the schema may declare more.
         """
         if node.kind == "array":
             return self._whole_array(node, gold, predicted)

@@ -205,7 +205,7 @@ class ItemComparer:
     def _score_field(
         self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()
     ) -> FieldScore:
-        """Score one field by the best one of gold's value and its accepted alternatives."""
+        """Score one field by the best one of the gold value and its accepted alternatives."""
         kind, other_kind = type(gold), type(predicted)
         key: tuple[Any, ...] | None = None
         if kind in _HASHABLE and other_kind in _HASHABLE and not others:

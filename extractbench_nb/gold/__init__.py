@@ -1,4 +1,4 @@
-"""Reviewing gold: the audit, suspects, corrections, rules, agreement."""
+"""Review gold data: the audit, suspects, corrections, rules, agreement between annotators."""
 
 from typing import TYPE_CHECKING
 

@@ -29,9 +29,9 @@ FIELDS = FrameSpec(
     (
         Column("schema", "string", "schema id, or the schema's title or hash"),
         Column("field", "string", "path without indices"),
-        Column("documents", "int64", "documents that have such a value", "1 and up"),
+        Column("documents", "int64", "documents with such a value", "1 and up"),
         Column("units", "int64", "values that were compared", "1 and up"),
-        Column("disagreed", "int64", "of these, values on which not all agree", "0 to units"),
+        Column("disagreed", "int64", "values on which not all annotators agree", "0 to units"),
         Column("alpha", "Float64", "Krippendorff's alpha; NA if all are equal", "up to 1", True),
     ),
 )
@@ -44,15 +44,15 @@ DISAGREEMENTS = FrameSpec(
         Column("schema", "string", "schema id, or the schema's title or hash"),
         Column("path", "string", "instance path in the gold of the document's first annotator"),
         Column("field", "string", "path without indices"),
-        Column("majority", "object", "the value of more than half; NA if there is none", "", True),
+        Column("majority", "object", "value of more than half of the annotators, if any", "", True),
     ),
 )
 
 
 class AnnotatorAgreement(NamedTuple):
-    """Agreement of annotators. Made by `agreement`.
+    """The agreement between annotators. Made by `agreement`.
 
-    ``alpha`` is Krippendorff's over all fields, up to 1, or NaN if all say the same.
+    ``alpha`` is Krippendorff's over all fields, up to 1, or NaN if all values are equal.
     """
 
     alpha: float
@@ -63,7 +63,7 @@ class AnnotatorAgreement(NamedTuple):
 def agreement(
     golds: Mapping[str, Any], *, schema: Any = None, dataset: Dataset | str | Path | None = None
 ) -> AnnotatorAgreement:
-    """Compare the gold of several annotators of the same documents.
+    """Compare the gold data from several annotators of the same documents.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def agreement(
         its layout, a folder of ``{document}.json`` or ``{document}.gold.json``, or a mapping from
         document to value or ``pathlib.Path``.
     schema, dataset : optional
-        The schema of all documents, as `evaluate` takes it; or the dataset that has the schemas, by
-        default the first in `golds`.
+        The schema of all documents, in a form that `evaluate` accepts; or the dataset that has the
+        schemas, by default the first in `golds`.
 
     Returns
     -------

@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 class Place(NamedTuple):
     """One value of a document: ``$.a[2].b`` of field ``a[].b``, its node if the schema has one.
 
-    `parent` is the object or array that holds it, and `key` its key or index there.
+    `parent` is the object or array that contains it, and `key` its key or index there.
     """
 
     path: str
@@ -146,7 +146,7 @@ _INDEX_KEYS = frozenset(("array_index", "index"))
 def find_undeclared(subject: Subject) -> Iterator[Finding]:
     """Find keys that the schema does not declare; keys below them are not reported.
 
-    A key that holds the item's own index is reported once for all items of the array.
+    A key that contains the item's own index is reported once for all items of the array.
     """
     paths = {"$" + p.path for p in undeclared(subject.schema.root, subject.gold, subject.gold)}
     index_keys: dict[str, list[Place]] = defaultdict(list)

@@ -26,7 +26,7 @@ from extractbench_nb.support.folding import is_placeholder
 SUSPECT_KINDS = ("empty_in_gold", "differs_from_gold", "item_missing_in_gold")
 SUSPECT_COLUMNS = FrameSpec(
     "suspects",
-    "one row per suspected place of gold, the highest score first",
+    "one row per suspect, highest score first",
     (
         Column("document", "string", "document id"),
         Column("schema", "string", "schema id"),
@@ -34,10 +34,10 @@ SUSPECT_COLUMNS = FrameSpec(
         Column("field", "string", "the path without indices"),
         Column("kind", "string", "what is suspected", ", ".join(SUSPECT_KINDS)),
         Column("gold", "object", "gold's value; None if absent", nullable=True),
-        Column("consensus", "object", "the value that most runs agree on"),
-        Column("runs", "int64", "runs with a valid output of the document", "1 and up"),
-        Column("agreeing", "int64", "of these, runs that agree on the consensus", "1 to runs"),
-        Column("gold_page", "Int64", "page of the PDF with gold's value", "1 and up", True),
+        Column("consensus", "object", "value that most runs agree on"),
+        Column("runs", "int64", "runs with a valid output for the document", "1 and up"),
+        Column("agreeing", "int64", "runs among these that agree on the consensus", "1 to runs"),
+        Column("gold_page", "Int64", "page of the PDF with the gold value", "1 and up", True),
         Column("consensus_page", "Int64", "page of the PDF with the consensus", "1 and up", True),
         Column(
             "findings",
@@ -48,11 +48,11 @@ SUSPECT_COLUMNS = FrameSpec(
         Column(
             "difference",
             "string",
-            "kind of mismatch of gold and consensus, if both are scalars",
+            "kind of mismatch between gold and consensus, if both are scalars",
             KIND_COLUMN.values,
             nullable=True,
         ),
-        Column("score", "float64", "rank: agreement, evidence and findings together", "0 to 1"),
+        Column("score", "float64", "rank, from agreement, evidence and findings", "0 to 1"),
     ),
 )
 
@@ -83,23 +83,23 @@ class _Place(NamedTuple):
 def suspects(
     evs: Evaluations, dataset: Dataset | None = None, *, min_runs: int = 2
 ) -> pd.DataFrame:
-    r"""Find places where gold may be wrong, because the runs agree on something else.
+    r"""Find gold values that may be wrong, because the runs agree on something else.
 
     Parameters
     ----------
     evs : Evaluations
         Results of several runs on the same documents.
     dataset : Dataset, optional
-        The dataset of the documents: adds findings of the audit and evidence from the PDFs. Without
-        it these columns are NA.
+        The dataset of the documents, which adds findings of the audit and evidence from the PDFs.
+        Without it, these columns are NA.
     min_runs : int, optional
-        Smallest number of runs that must agree, 1 or more. Documents with fewer valid outputs are
-        left out.
+        The smallest number of runs that must agree, 1 or more. Documents with fewer valid outputs
+        are left out.
 
     Returns
     -------
     pandas.DataFrame
-        One row per suspected place (see `SUSPECT_COLUMNS`), by descending score.
+        One row per suspect (see `SUSPECT_COLUMNS`), by descending score.
 
     Raises
     ------
@@ -109,28 +109,29 @@ def suspects(
 
     Notes
     -----
-    *Votes.* Each predicted value that fails is tried as gold, with the metrics of the field and the
-    offline judge; the consensus is the value that most of the failing runs would pass. At least
-    `min_runs` runs and half of all must agree on it, and more than agree with gold.
+    *Votes.* Each predicted value that fails is treated as gold, with the field's metrics and the
+    offline judge. The consensus is the value with which most of the failing runs would pass. It
+    needs the agreement of at least `min_runs` runs and of half of all runs, and of more runs than
+    agree with gold.
 
-    *Items.* Items that gold lacks are aligned with each other. Two are the same if all of their
-    fields pass, or if they are objects as similar as the array's ``align_threshold``. An item is
-    not missing if gold has it with fewer fields, or as a text. Tuples and maps of arrays are left
-    out.
+    *Items.* Predicted items without a gold item are aligned with each other. Two items count as the
+    same if all of their fields pass, or if they are objects whose similarity reaches the array's
+    ``align_threshold``. An item does not count as missing if gold contains it with fewer fields, or
+    as a text. Tuples and maps of arrays are left out.
 
-    *Style.* If the two values differ in writing only, and the offline judge accepts one for the
-    other, there is no suspect unless the audit has a finding there.
+    *Style.* If two values differ only in notation, and the offline judge accepts one for the other,
+    the path is not a suspect unless the audit has a finding there.
 
-    *Score.* With :math:`k` of :math:`n` runs agreeing, it begins with
+    *Score.* If :math:`k` of :math:`n` runs agree, the initial score is
 
     .. math:: \frac{k}{n + 1} \cdot \frac{1 + c - g}{2}
 
-    where :math:`c` and :math:`g` are the support of consensus and gold by the PDF: 0 if the
-    value is not there, (1 + evidence score) / 2 if it is (the mean over the leaves of an object or
-    array), and 1/2 if that is unknown. It is halved if one value is the other with more detail, and
-    if 3 values or more, and half of all, of the field in that document are suspects of the same
-    kind. It is moved half of the way to 1 if the audit has a finding at the path. The score ranks;
-    it is not a probability.
+    where :math:`c` and :math:`g` are the support for consensus and gold in the PDF: 0 if the value
+    does not occur, (1 + evidence score) / 2 if it does (averaged over the leaves of an object or
+    array), and 1/2 if this is unknown. The score is halved if one value is the other with more
+    detail. It is also halved if at least 3 values of the field in the document, and at least half
+    of all, are suspects of the same kind. If the audit has a finding at the path, the distance to 1
+    is halved. Use the score only for ranking, because it is not a probability.
 
     Examples
     --------

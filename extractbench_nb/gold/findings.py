@@ -70,11 +70,11 @@ _IDS = (
     Column("schema", "string", "schema id"),
 )
 _KIND = Column("kind", "string", "what is suspected; `Audit.kinds()` lists them")
-_SEVERITY = Column("severity", "string", "how much it matters", ", ".join(SEVERITIES))
+_SEVERITY = Column("severity", "string", "severity of the finding", ", ".join(SEVERITIES))
 
 AUDIT_COLUMNS = FrameSpec(
     "findings",
-    "one row per finding, ordered by document, kind and place in the document",
+    "one row per finding, ordered by document, kind and position",
     (
         *_IDS,
         Column("path", "string", "instance path in the gold JSON, `$` for the files"),
@@ -83,7 +83,7 @@ AUDIT_COLUMNS = FrameSpec(
         _SEVERITY,
         Column("message", "string", "what was found"),
         Column("value", "object", "the gold value", nullable=True),
-        Column("suggestion", "string", "what may be meant, or the nearest text", nullable=True),
+        Column("suggestion", "string", "probable intention, or the nearest text", nullable=True),
         Column("page", "Int64", "page of the PDF with the suggestion", "1 or more", nullable=True),
     ),
 )
@@ -96,8 +96,8 @@ SUMMARY_COLUMNS = FrameSpec(
         _KIND,
         _SEVERITY,
         Column("findings", "int64", "findings", "1 or more"),
-        Column("documents", "int64", "documents that have one", "1 or more"),
-        Column("fields", "int64", "fields that have one", "1 or more"),
+        Column("documents", "int64", "documents with such a finding", "1 or more"),
+        Column("fields", "int64", "fields with such a finding", "1 or more"),
     ),
 )
 
@@ -107,10 +107,10 @@ AUDITED_COLUMNS = FrameSpec(
     (
         *_IDS,
         Column("readable", "bool", "whether the gold JSON could be read"),
-        Column("values", "Int64", "leaf values of gold, nulls left out", "0 or more", True),
+        Column("values", "Int64", "leaf values in gold, without nulls", "0 or more", True),
         Column("pages", "Int64", "pages of the PDF, if it was read", "0 or more", True),
         Column("looked_up", "int64", "values looked up in the PDF", "0 or more"),
-        Column("found", "int64", "of these, found", "0 or more"),
+        Column("found", "int64", "values that were found in the PDF", "0 or more"),
         *(Column(f"{s}s", "int64", f"findings of severity {s}", "0 or more") for s in SEVERITIES),
     ),
 )

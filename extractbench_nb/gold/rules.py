@@ -27,10 +27,10 @@ CHECKED_COLUMNS = FrameSpec(
         Column("document", "string", "document id"),
         Column("schema", "string", "schema id or title, if known", nullable=True),
         Column("rule", "string", "name of the rule"),
-        Column("applies_to", "string", "patterns of schema names; * is every schema"),
-        Column("outcome", "string", "missing if the document cannot be read", Rule.OUTCOMES, True),
-        Column("paths", "object", "instance paths at fault, as a tuple"),
-        Column("message", "string", "why there is no verdict", nullable=True),
+        Column("applies_to", "string", "patterns for schema names; `*` matches every schema"),
+        Column("outcome", "string", "result; missing if unreadable", Rule.OUTCOMES, True),
+        Column("paths", "object", "instance paths that break the rule, a tuple"),
+        Column("message", "string", "reason for a missing verdict", nullable=True),
     ),
 )
 
@@ -47,8 +47,8 @@ def check_rules(source: Any, dataset: Dataset | None = None, rules: Any = None) 
     dataset : Dataset, optional
         The dataset with the schemas of the outputs, if they are not a column.
     rules : str, callable or iterable of these, optional
-        Names of registered rules, or functions as `rule` takes them; by default all registered
-        ones that apply to the document's schema.
+        Names of registered rules, or functions in a form that `rule` accepts; by default all
+        registered ones that apply to the document's schema.
 
     Returns
     -------

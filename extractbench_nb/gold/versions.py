@@ -36,13 +36,13 @@ CORRECTIONS = FrameSpec(
     "one row per correction, in the order of the source",
     (
         Column("document", "string", "document id"),
-        Column("path", "string", "instance path in the old gold; `[-]` follows the last item"),
+        Column("path", "string", "path in the old gold data; `[-]` is after the last item"),
         Column("op", "string", "what is done at the path", ", ".join(OPS)),
-        Column("old", "object", "gold's value; NA if not stated, None is null", "JSON", True),
-        Column("new", "object", "the corrected value; NA if removed, None is null", "JSON", True),
-        Column("who", "string", "who made it", "", True),
-        Column("when", "string", "when it was made", "ISO 8601", True),
-        Column("why", "string", "why", "", True),
+        Column("old", "object", "old gold value; NA if not stated, None for null", "JSON", True),
+        Column("new", "object", "corrected value; NA if removed, None for null", "JSON", True),
+        Column("who", "string", "person who made the correction", "", True),
+        Column("when", "string", "time of the correction", "ISO 8601", True),
+        Column("why", "string", "reason", "", True),
     ),
 )
 HISTORY = FrameSpec(
@@ -59,14 +59,14 @@ EFFECT = FrameSpec(
     (
         Column("run", "string", "the run"),
         Column("measure", "string", "a column of `summary`"),
-        Column("documents", "int64", "documents that both have; they are resampled", "1 and up"),
+        Column("documents", "int64", "documents in both results, which are resampled", "1 and up"),
         Column("changed", "int64", "documents whose score changed", "0 to documents"),
-        Column("before", "float64", "mean over documents before"),
-        Column("after", "float64", "mean over documents after"),
-        Column("difference", "float64", "after minus before"),
-        Column("low", "Float64", "lower end of its interval; missing for few documents", "", True),
-        Column("high", "Float64", "upper end", "", True),
-        Column("method", "string", "of the interval", "as in `compare_runs`"),
+        Column("before", "float64", "mean over documents before the correction"),
+        Column("after", "float64", "mean over documents after the correction"),
+        Column("difference", "float64", "after - before"),
+        Column("low", "Float64", "lower limit of its interval, if documents suffice", "", True),
+        Column("high", "Float64", "upper limit of its interval", "", True),
+        Column("method", "string", "method of the interval", "as in `compare_runs`"),
     ),
 )
 
@@ -101,7 +101,7 @@ def _is_added(step: re.Match[str]) -> bool:
 
 
 def corrections(source: Any, *, who: str | None = None, why: str | None = None) -> pd.DataFrame:
-    """Read corrections of gold and check them.
+    """Read and check corrections of the gold data.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def corrections(source: Any, *, who: str | None = None, why: str | None = None) 
 
 
 def save_corrections(source: Any, path: str | Path) -> Path:
-    """Write corrections to a CSV file that people can review and `corrections` reads again.
+    """Write corrections to a CSV file for review, which `corrections` can read.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def apply(
     who: str | None = None,
     why: str | None = None,
 ) -> Dataset:
-    """Write a new version of a dataset in which gold is corrected; the dataset is not changed.
+    """Write a corrected copy of a dataset; the dataset itself is not changed.
 
     Parameters
     ----------
@@ -484,7 +484,7 @@ def history(dataset: Dataset | str | Path) -> pd.DataFrame:
 
 
 def _fitted(gold: Any, row: Correction) -> tuple[Steps, Correction]:
-    """Return the steps of a correction as gold has them, and the correction with gold's value."""
+    """Return the steps of a correction as gold has them, and the correction with the gold value."""
     is_add = row.op == "add"
     steps: list[str | int] = []
     value, path = gold, "$"
@@ -578,12 +578,13 @@ def effect(
     resamples: int = 9999,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Compare the scores of the same runs before and after gold was corrected.
+    """Compare the scores of runs before and after corrections of the gold data.
 
     Parameters
     ----------
     before, after : Evaluations, pandas.DataFrame, mapping or list
-        Scores as `compare_runs` takes them. Runs and documents of one of them are left out.
+        Scores in a form that `compare_runs` accepts. Runs and documents of one of them are left
+        out.
     measures, confidence, resamples, seed : optional
         As in `compare_runs`.
 

@@ -1,4 +1,4 @@
-"""Scorers for other tools; an adapter imports its tool when it is called."""
+"""Provide scorers for other tools, which are imported only when they are used."""
 
 from typing import TYPE_CHECKING
 

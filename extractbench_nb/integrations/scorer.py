@@ -55,7 +55,7 @@ class ScoredOutput:
 
 
 class DocumentScorer:
-    """A scorer of outputs against gold. Made by `as_scorer`."""
+    """A scorer that compares outputs with gold. Made by `as_scorer`."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class DocumentScorer:
         return run_anywhere(self.score_async(output, gold))
 
     async def score_async(self, output: Any, gold: Any) -> ScoredOutput:
-        """Score an output as ``scorer(output, gold)`` does, awaiting judges that ask models.
+        """Score an output like ``scorer(output, gold)``, awaiting judges that call models.
 
         Parameters
         ----------
@@ -175,9 +175,9 @@ def as_scorer(
     score: str = "pass_rate",
     threshold: float | None = None,
 ) -> DocumentScorer:
-    """Make a scorer for other tools, a callable ``(output, gold)``.
+    """Create a scorer for other tools, which is a callable ``(output, gold)``.
 
-    Output that cannot be read scores 0; no output raises an exception.
+    Outputs that cannot be read score 0; no output raises an exception.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def mlflow_scorer(
     name : str, optional
         Name of the feedback.
     key : str, optional
-        The expectation that holds gold: a JSON value or JSON text.
+        The expectation that contains gold: a JSON value or JSON text.
     **options : object
         Options of `as_scorer`: judge, alignment, profile, score, threshold.
 
@@ -317,7 +317,7 @@ def mlflow_scorer(
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
-    """Score an output against gold, as promptfoo calls a Python assertion.
+    """Score an output against gold, as a Python assertion for promptfoo.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Language models as judges and aligners: client, cache, budget, votes, replay."""
+"""Use language models as judges and aligners, with a cache, a budget, votes and replay."""
 
 from typing import TYPE_CHECKING
 

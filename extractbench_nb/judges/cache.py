@@ -93,7 +93,7 @@ class AnswerFile:
 
 @dataclass(frozen=True)
 class JudgeCache(AnswerFile):
-    """Answers of models in one folder, shared by all judges and processes that name it.
+    """Models' answers in a folder, shared by all judges and processes that use it.
 
     The key of an answer is a hash of the model's id, the messages and the parameters, without the
     address of the server. API keys are never stored. All methods raise `OutputError` if the file
@@ -119,7 +119,7 @@ class JudgeCache(AnswerFile):
 
     @property
     def path(self) -> Path:  # type: ignore[override]
-        """The file that holds the answers; it need not exist yet."""
+        """The file with the answers, which need not exist yet."""
         folder = self.folder or os.environ.get("EXTRACTBENCH_JUDGE_CACHE")
         return Path(folder or user_cache_folder() / "judges").expanduser().absolute() / _FILE
 
@@ -130,5 +130,5 @@ class JudgeCache(AnswerFile):
                 database.execute("DELETE FROM answers")
 
 
-#: The default cache of judges.
+#: The judges' default cache.
 judge_cache = JudgeCache()

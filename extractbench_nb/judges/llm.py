@@ -120,7 +120,7 @@ class LLM(Shown):
         Each request first reserves its maximum cost, and is not made if less than that is left.
     cache : bool, str, pathlib.Path or JudgeCache, optional
         Where the answers of judges are cached: True for `judge_cache`, a folder, or False for no
-        cache; then equal questions are asked each time.
+        cache, so that equal questions are sent each time.
 
     Raises
     ------
@@ -198,7 +198,7 @@ class LLM(Shown):
         return self.__dict__[name]  # type: ignore[no-any-return]
 
     def check(self, *, otherwise: str = _OTHER_JUDGES) -> None:
-        """Check, before any work and without network, that requests can succeed.
+        """Check that requests can succeed, before any work and without network access.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ def _provider(model: str) -> str:
 
 
 def _check_key(model: str, provider: str, otherwise: str) -> None:
-    """Raise an error unless an environment variable or a file may hold the provider's key."""
+    """Raise an error unless an environment variable or a file may contain the provider's key."""
     if provider == "vertex_ai" and not (find_spec("google") and find_spec("google.auth")):
         raise InputError(f"{model!r} needs `pip install 'litellm[google]'`")
     environment, ambient = litellm().validate_environment(model), _AMBIENT.get(provider, ())

@@ -316,7 +316,7 @@ class LLMJudge(Shown, ModelJudge):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What its verdicts depend on; a resumed batch compares it."""
+        """The settings that determine its verdicts; compared when a batch is resumed."""
         llm, instructions = self.settings_for()
         own = {"model": llm.model, "temperature": llm.temperature, "max_tokens": llm.max_tokens}
         own |= {"additional_instructions": instructions, "n": self.n, "vote": self.vote}
@@ -335,7 +335,7 @@ def _check_text(name: str, text: object) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Ensemble(Shown, FieldJudge):
-    """A judge that takes a vote of several others.
+    """A judge that combines the votes of several others.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ class Ensemble(Shown, FieldJudge):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What the verdicts depend on; a resumed batch compares it."""
+        """The settings that determine the verdicts; compared when a batch is resumed."""
         members = [[judge.name, getattr(judge, "fingerprint", None)] for judge in self.judges]
         return {"vote": self.vote, "judges": members}
 

@@ -124,7 +124,7 @@ class Alignment(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class LLMAligner(Shown):
-    """Aligner of array items that asks a language model; see section 3.4 of the ExtractBench paper.
+    """An aligner of array items that uses a language model (ExtractBench paper, section 3.4).
 
     Parameters
     ----------
@@ -188,14 +188,14 @@ class LLMAligner(Shown):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What its alignments depend on; a resumed batch compares it."""
+        """The settings that determine its alignments; compared when a batch is resumed."""
         judge = self.judge
         own = None if judge is None else getattr(judge, "fingerprint", judge.name)
         limits = {"max_prompt_tokens": self.max_prompt_tokens, "candidates": self.candidates}
         return {"judge": own, "prompts": ALIGN_VERSION} | limits
 
     def asking(self, judge: object) -> LLMAligner:
-        """Return the aligner that asks its own judge, or the given one, or the default model.
+        """Return an aligner that uses its own judge, the given one, or the default model.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class LLMAligner(Shown):
         return replace(self, judge=next(models, None) or LLMJudge())
 
     def check(self, params: Mapping[str, Any] = NO_PARAMS) -> None:
-        """Check, before any work and without network, that the model can be asked.
+        """Check that the model can be called, before any work and without network access.
 
         Parameters
         ----------

@@ -68,7 +68,7 @@ def document_hash(document: Any) -> str:
 
 
 class ReplayJudge(ModelJudge):
-    """A judge that repeats recorded answers or verdicts, without a model, key, network or cost.
+    """A judge that replays recorded answers or verdicts, without a model, key, network or cost.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class ReplayJudge(ModelJudge):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """What its verdicts depend on; a resumed batch compares it."""
+        """The settings that determine its verdicts; compared when a batch is resumed."""
         other = self.otherwise
         recorded = canonical(sorted(self._answers.items()) or self._verdicts)
         return {

@@ -1,4 +1,4 @@
-"""PDFs: their text, the places of values in it, and images of their pages."""
+"""Read the text of PDFs, find values in it, and render images of pages."""
 
 from typing import TYPE_CHECKING
 

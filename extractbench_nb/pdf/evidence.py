@@ -106,13 +106,13 @@ EVIDENCE_COLUMNS = FrameSpec(
     "evidence",
     "one row per line of an occurrence of the value",
     (
-        Column("hit", "int64", "number of the occurrence: 1 is the best", "1 and up"),
-        Column("line", "int64", "number of the line in it", "1 and up"),
+        Column("hit", "int64", "number of the occurrence; 1 is the best", "1 and up"),
+        Column("line", "int64", "number of the line in the occurrence", "1 and up"),
         Column("page", "int64", "page of the PDF, counted from 1", "1 and up"),
-        Column("x0", "float64", "left, in points from the left; before any rotation of the page"),
-        Column("y0", "float64", "bottom, in points from the bottom"),
-        Column("x1", "float64", "right, in points"),
-        Column("y1", "float64", "top, in points"),
+        Column("x0", "float64", "left edge, in points from the left, before any rotation"),
+        Column("y0", "float64", "bottom edge, in points from the bottom"),
+        Column("x1", "float64", "right edge, in points"),
+        Column("y1", "float64", "top edge, in points"),
         Column("text", "string", "text of this line in the PDF"),
         Column("context", "string", "the words around the occurrence"),
         Column("written", "string", "form in which the value occurs", ", ".join(WRITTEN)),
@@ -125,7 +125,7 @@ EVIDENCE_COLUMNS = FrameSpec(
 def find_evidence(
     ds: HasPdfs | None, document: str | Path, value: Any, *, limit: int = 20
 ) -> pd.DataFrame:
-    r"""Find the places of a value in a document's PDF.
+    r"""Find the occurrences of a value in a document's PDF.
 
     Parameters
     ----------
@@ -205,7 +205,11 @@ GROUNDED_COLUMNS = FrameSpec(
     "one row per value",
     (
         Column(
-            "grounded", "boolean", "whether the value is in the PDF; missing: no search", "", True
+            "grounded",
+            "boolean",
+            "whether the value is in the PDF; missing if not searched",
+            "",
+            True,
         ),
         Column("evidence_page", "Int64", "page of the best occurrence, from 1", "1 and up", True),
         Column("evidence_score", "Float64", "score of the best occurrence", "[0, 1]", True),
@@ -218,7 +222,7 @@ LEAF_COLUMNS = FrameSpec(
     (
         Column("path", "string", "instance path, `$.authors[2].name`"),
         Column("field", "string", "the path without indices, `authors[].name`"),
-        Column("value", "object", "the leaf; None is null", nullable=True),
+        Column("value", "object", "value of the leaf; None for null", nullable=True),
         *GROUNDED_COLUMNS.columns,
     ),
 )
@@ -411,7 +415,7 @@ CITATION_COLUMNS = FrameSpec(
     (
         Column("run", "string", "run, if the result has several", nullable=True),
         Column("document", "string", "document id", nullable=True),
-        Column("path", "string", "instance path of the value, as it was cited"),
+        Column("path", "string", "instance path of the value, as cited"),
         Column("field", "string", "path without indices; missing if not a field", nullable=True),
         Column("predicted", "object", "the value with the citation", nullable=True),
         Column("passed", "boolean", "whether the value is right", nullable=True),
@@ -419,7 +423,7 @@ CITATION_COLUMNS = FrameSpec(
         Column("on_page", "boolean", "whether the value is printed on that page", nullable=True),
         Column("in_box", "boolean", "whether it is printed in the cited box", nullable=True),
         Column("found_page", "Int64", "page of its best occurrence", "1 and up", True),
-        Column("chance", "Float64", "share of the pages on which it is printed", "0 to 1", True),
+        Column("chance", "Float64", "share of pages on which the value is printed", "0 to 1", True),
         Column("verdict", "string", "verdict on the citation", ", ".join(CITED)),
     ),
 )

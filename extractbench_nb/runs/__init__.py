@@ -1,4 +1,4 @@
-"""Many documents and runs: datasets, calling a model, its outputs, `evaluate_runs`, results."""
+"""Evaluate many documents and runs: load datasets, call models, read outputs, save results."""
 
 from typing import TYPE_CHECKING
 

@@ -61,7 +61,7 @@ RUN_FOLDER = "runs"
 
 
 class SchemaFolder(NamedTuple):
-    """A folder that holds one schema; its id is qualified where two domains share its name."""
+    """A folder that contains one schema; its id is qualified where two domains share its name."""
 
     id: str
     domain: str
@@ -163,8 +163,8 @@ LISTING_COLUMNS = FrameSpec(
     _DOCUMENTS,
     (
         *(DOCUMENT, DOMAIN, SCHEMA),
-        Column("gold_path", "object", "where the gold JSON is", "pathlib.Path"),
-        Column("pdf_path", "object", "where the PDF is", "pathlib.Path", nullable=True),
+        Column("gold_path", "object", "path of the gold JSON", "pathlib.Path"),
+        Column("pdf_path", "object", "path of the PDF", "pathlib.Path", nullable=True),
         Column("has_pdf", "bool", "whether there is a PDF"),
     ),
 )
@@ -178,7 +178,7 @@ SCHEMA_COLUMNS = FrameSpec(
     "one row per schema, ordered by domain and schema",
     (
         *(SCHEMA, DOMAIN),
-        Column("schema_path", "object", "where the JSON Schema is", "pathlib.Path"),
+        Column("schema_path", "object", "path of the JSON Schema", "pathlib.Path"),
         Column("documents", "int64", "documents with a gold JSON", "0 or more"),
         Column("pdfs", "int64", "documents with a PDF", "0 or more"),
     ),
@@ -189,7 +189,7 @@ RUN_COLUMNS = FrameSpec(
     "one row per model output, ordered by run and document",
     (
         *(RUN, DOCUMENT),
-        Column("predicted", "object", "where the raw output is; it may not parse", "pathlib.Path"),
+        Column("predicted", "object", "path of the raw output; it may not parse", "pathlib.Path"),
     ),
 )
 
@@ -235,7 +235,7 @@ class Dataset(TextCard):
 
     @property
     def licence(self) -> str | None:
-        """The licence: its name, the first line of a LICENSE file, or None if none is named."""
+        """The name of the licence, the first line of a LICENSE file, or None."""
         if self.name in _NAMED:
             return _NAMED[self.name][0]
         for name in LICENCE_FILES:
@@ -274,7 +274,7 @@ class Dataset(TextCard):
 
     @property
     def accepted(self) -> pd.DataFrame:
-        """One row per accepted alternative in ``accepted.json`` or ``accepted.csv`` of the folder.
+        """One row per accepted alternative in the folder's ``accepted.json`` or ``accepted.csv``.
 
         The columns are document, path, value, note; there are no rows without such a file. Pass
         them to `evaluate_runs` as ``accepted=dataset.accepted``.
@@ -403,23 +403,23 @@ def load_dataset(
     Parameters
     ----------
     name_or_path : str or path, optional
-        ``"sample"``, the default: the fictional dataset of this package. ``"extractbench"``: the
-        published dataset, from `path`, else from the folder that the environment variable
-        ``EXTRACTBENCH_DATASET`` names, else from the one that `fetch_dataset` fills. Anything else:
-        a folder in the same layout.
+        By default ``"sample"``, the fictional dataset of this package. ``"extractbench"`` is the
+        published dataset, which is read from `path`, otherwise from the folder in the environment
+        variable ``EXTRACTBENCH_DATASET``, and otherwise from the folder of `fetch_dataset`. Any
+        other value is a folder in the same layout.
     path : str or path, optional
-        The folder that holds the named dataset. Without a name: a folder in the same layout.
+        The folder that contains the named dataset or, without a name, any folder in this layout.
 
     Returns
     -------
     Dataset
-        The dataset; its files are listed and checked, and read on demand.
+        The dataset. Its files are listed and checked, but read only on demand.
 
     Raises
     ------
     DatasetError
-        If the folder is missing or not in the layout, a schema folder has no schema file or
-        more than one, its gold is in a folder of another name, or two documents share an id.
+        The folder is missing or has another layout, a schema folder does not contain exactly one
+        schema file, its gold is in a folder with another name, or two documents share an id.
 
     Examples
     --------
@@ -576,7 +576,7 @@ def fetch_dataset(
     name : str, optional
         ``"extractbench"``; the sample comes with this package.
     path : str or path, optional
-        Folder to fill; by default one in the cache folder, where `load_dataset` looks.
+        Folder to fill; by default one in the cache folder, in which `load_dataset` looks.
     progress : bool, optional
         Whether to show a progress bar.
     base_url : str, optional
@@ -591,7 +591,7 @@ def fetch_dataset(
     ------
     DatasetError
         If the name is unknown, a file cannot be downloaded or is not the released one, or `path`
-        holds a file with other content, which is not changed.
+        contains a file with other content, which is not changed.
     OutputError
         If the folder cannot be made.
 

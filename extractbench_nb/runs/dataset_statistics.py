@@ -82,17 +82,17 @@ def count_gold(value: Any) -> GoldCounts:
 RUN = Column("run", "string", "name of the run's folder, usually a model's name")
 DOCUMENT = Column("document", "string", "document id: the gold file's name without `.gold.json`")
 DOMAIN = Column("domain", "string", "name of the domain folder")
-SCHEMA = Column("schema", "string", "schema id, as `Dataset.schema` takes it")
+SCHEMA = Column("schema", "string", "schema id, as passed to `Dataset.schema`")
 KEYS = Column("keys", "int64", "scored leaves of the schema", "0 and up")
 DEPTH = Column("depth", "int64", "deepest nesting of the schema", "0 and up")
 
 STATISTICS = (
     Column("pages", "Int64", "pages of the PDF", "1 and up", nullable=True),
-    Column("gold_values", "Int64", "leaf values of gold, nulls included", "0 and up", True),
-    Column("array_items", "Int64", "items of gold's arrays, nested ones too", "0 and up", True),
-    Column("fields", "Int64", "leaf values of gold outside arrays", "0 and up", True),
-    Column("gold_tokens", "Int64", "GPT-2 tokens of the unchanged gold file", "0 and up", True),
-    Column("pdf_tokens", "Int64", "GPT-2 tokens of the PDF's text; none without text", "", True),
+    Column("gold_values", "Int64", "leaf values in gold, including nulls", "0 and up", True),
+    Column("array_items", "Int64", "items in gold arrays, including nested ones", "0 and up", True),
+    Column("fields", "Int64", "leaf values in gold outside arrays", "0 and up", True),
+    Column("gold_tokens", "Int64", "GPT-2 tokens in the unchanged gold file", "0 and up", True),
+    Column("pdf_tokens", "Int64", "GPT-2 tokens in the PDF's text; missing without text", "", True),
     Column("gold_sha256", "string", "SHA-256 of the gold file", "64 hex digits", nullable=True),
     Column("pdf_sha256", "string", "SHA-256 of the PDF", "64 hex digits", nullable=True),
 )

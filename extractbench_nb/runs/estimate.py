@@ -44,13 +44,13 @@ ESTIMATE_COLUMNS = FrameSpec(
         Column("run", "string", "the run; missing for a single document", nullable=True),
         Column("document", "string", "the document; missing for a single one", nullable=True),
         Column("field", "string", "path without indices"),
-        Column("metric", "string", "metric that asks; array_llm for an alignment"),
+        Column("metric", "string", "metric that needs the call; array_llm for an alignment"),
         Column("model", "string", "LiteLLM id of the model"),
-        Column("cached", "bool", "whether the answer is cached, or an earlier call asks the same"),
-        Column("prompt_tokens", "int64", "tokens of the prompt, as GPT-2 counts", "0 and up"),
-        Column("completion_tokens", "int64", "tokens of a typical answer", "0 and up"),
-        Column("cost_usd", "Float64", "at list prices; 0 if cached", "0 and up", True),
-        Column("highest_cost_usd", "Float64", "if the answer has max_tokens", "0 and up", True),
+        Column("cached", "bool", "whether the answer is cached or known from an earlier call"),
+        Column("prompt_tokens", "int64", "tokens in the prompt, as counted by GPT-2", "0 and up"),
+        Column("completion_tokens", "int64", "tokens in a typical answer", "0 and up"),
+        Column("cost_usd", "Float64", "cost at list prices; 0 if cached", "0 and up", True),
+        Column("highest_cost_usd", "Float64", "cost of an answer of max_tokens", "0 and up", True),
     ),
 )
 
@@ -94,7 +94,7 @@ class CostEstimate(TextCard, DescribedFrames):
 
     @property
     def by_field(self) -> pd.DataFrame:
-        """The totals for each field, metric and model, the most expensive first."""
+        """The totals for each field, metric and model, most expensive first."""
         keys = ["field", "metric", "model"]
         groups = [self._calls[key] for key in keys]
         frame = known_sums(self._counted(), groups, sort=False).reset_index()
@@ -148,8 +148,8 @@ def estimate_cost(  # noqa: PLR0913 - the options of evaluate and of evaluate_ru
     Parameters
     ----------
     schema_or_runs : object
-        The schema of one document, with `gold` and `predicted`, as `evaluate` takes it; or the
-        runs that `evaluate_runs` takes, without them.
+        The schema of one document, with `gold` and `predicted`, in a form that `evaluate` accepts;
+        or the runs that `evaluate_runs` takes, without them.
     gold, predicted : object, optional
         See `evaluate`.
     dataset : Dataset, optional

@@ -470,8 +470,8 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     Parameters
     ----------
     runs : pandas.DataFrame, str, pathlib.Path or Dataset
-        - A folder of outputs, ``run/document.json`` or ``run/document.pred.json``, or the files of
-          one run without a folder for it. Next to ``*.pred.json``, other files are ignored.
+        - A folder of outputs, ``run/document.json`` or ``run/document.pred.json``, or a folder with
+          the files of a single run. If there are ``*.pred.json``, other files are ignored.
         - A frame with columns run, document and predicted (a value, JSON text, or a
           ``pathlib.Path``; None or NA if there is no output), and optionally domain, schema and
           gold in the same forms. All other columns are kept in ``summary``: numbers, booleans,
@@ -486,9 +486,9 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         A folder with ``document.json`` or ``document.gold.json``, or a dict from document to gold
         value or path. Used if `runs` has no gold; it precedes that of `dataset`.
     judge, alignment, profile : optional
-        See `evaluate`. A judge that asks models is checked before any work.
+        See `evaluate`. A judge that calls models is checked before any work.
     schema : schema, optional
-        The schema of all documents, in a form that `evaluate` takes, or the name of its file.
+        The schema for all documents, in a form that `evaluate` accepts, or the name of its file.
     metrics : mapping from str, optional
         Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``, in every
         schema that has the field; see `parse_schema`.
@@ -496,24 +496,26 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
         Additional correct values: a frame or records with ``document``, ``path`` and
         ``value``, or the name of such a JSON or CSV file. See `Dataset.accepted`.
     n_jobs : int, optional
-        Largest number of worker processes; 1 is this process, -1 one per processor. Processes are
-        started if the outputs take more than about two seconds, and at once with metrics, judges or
-        aligners of your own.
+        The maximum number of worker processes; 1 means this process, -1 one per processor.
+        Processes are started only if the outputs take more than about two seconds, but immediately
+        if you use metrics, judges or aligners of your own.
     executor : concurrent.futures.Executor, optional
-        Evaluates in place of `n_jobs`: threads, processes, a Dask client's ``get_executor()``.
+        An executor to use instead of `n_jobs`: threads, processes, or a Dask client's
+        ``get_executor()``.
     max_concurrency : int, optional
-        Maximum number of documents evaluated concurrently in each worker, for awaited metrics.
+        The maximum number of documents that each worker evaluates at the same time, if metrics are
+        awaited.
     progress : bool, optional
         Whether to show a progress bar.
     save_to : str or pathlib.Path, optional
-        A folder without a batch. Finished outputs are written to its folder ``parts`` at once, so
-        that memory use does not grow with the batch; at the end a Parquet file per frame and
-        ``batch.json`` are written.
+        A folder that does not contain a batch yet. Finished outputs are immediately written to its
+        subfolder ``parts``, so that memory use does not grow with the batch. At the end, one
+        Parquet file per frame and ``batch.json`` are written.
     resume : str or pathlib.Path, optional
-        Like `save_to`, but the folder may hold a batch. Outputs that were finished there with the
-        same inputs are not evaluated again, except those in which a metric gave no verdict
-        (``judge_error``). Stored outputs that are not in `runs` stay in ``parts``. A part that
-        cannot be read is named in a warning, and its outputs are evaluated again.
+        Like `save_to`, but the folder may contain a batch. Outputs that were finished with the same
+        inputs are not evaluated again, unless a metric gave no verdict (``judge_error``). Stored
+        outputs that are not in `runs` stay in ``parts``. If a part cannot be read, a warning names
+        it, and its outputs are evaluated again.
 
     Returns
     -------
@@ -524,10 +526,10 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
     ------
     InputError
         Before any work: a column is missing or has a wrong type, a pair of run and document
-        occurs twice, a document or a field of `metrics` is unknown, a file cannot be read, or a
-        judge has no key; `save_to` holds a batch, or `resume` one with other settings or one that
-        another process is using. During the work: a gold document is not JSON, an accepted
-        alternative does not fit gold, or a worker process died; finished outputs stay.
+        occurs twice, a document or a field in `metrics` is unknown, a file cannot be read, or a
+        judge has no key. `save_to` contains a batch, or the batch in `resume` has other settings or
+        is in use by another process. During the work: a gold document is not JSON, an accepted
+        alternative does not fit gold, or a worker process died. Finished outputs are kept.
     SchemaError, ConfigError
         A schema cannot be read, or a metric is not one for its field.
     OutputError
@@ -535,11 +537,12 @@ def evaluate_runs(  # noqa: PLR0913 - one flat call is what users write; the opt
 
     Notes
     -----
-    An output that is not JSON, is empty or absent is evaluated too: ``valid`` in ``summary`` is
-    False, with the parser's message and position, and every field counts as not passed (section 4
-    of the ExtractBench paper). Threads share one judge; each worker process has a copy, with its
-    own ``budget_usd`` and ``max_concurrency``, and all copies share the cache. A judge or aligner
-    may have an attribute ``fingerprint``, a JSON value: `resume` refuses another value.
+    Outputs that are absent, empty or not JSON are evaluated as well. For them, ``valid`` in
+    ``summary`` is False, with the parser's message and position, and every field fails (section 4
+    of the ExtractBench paper). Threads share one judge, whereas each worker process has a copy with
+    its own ``budget_usd`` and ``max_concurrency``; all copies share the cache. If a judge or
+    aligner has an attribute ``fingerprint`` (a JSON value), a batch can be resumed only with the
+    same value.
 
     Examples
     --------

@@ -412,7 +412,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     progress: bool = True,
     **unknown: object,
 ) -> Run:
-    """Run a model over documents and keep its exact responses in a folder.
+    """Run a model over documents and store its exact responses in a folder.
 
     Parameters
     ----------
@@ -437,14 +437,14 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
         ``{schema_str}`` and ``{document_name}``. Without ``{text}``, the text follows the prompt.
     document_input : str, optional
         ``"file"``: the PDF, as the provider's own file input. ``"text"``: its text layer.
-        ``"auto"``: the file if LiteLLM knows that the model takes PDFs, else the text.
+        ``"auto"``: the file if the model accepts PDFs according to LiteLLM, otherwise the text.
     resume : bool, optional
         Whether to resume a run in the folder. Documents with an output are not sent again, unless
         their ``.raw.txt`` was removed, or their call failed for a transient reason.
     progress : bool, optional
         Whether to show a progress bar.
     **unknown : object
-        Any other option raises an error, which says where it belongs.
+        Any other option raises an error that shows where it belongs.
 
     Returns
     -------
@@ -456,7 +456,7 @@ def extract(  # noqa: PLR0913 - options, all but the first by name
     InputError, DatasetError
         Before the first request: an option, `documents` or `folder` is invalid; the provider is
         unknown or its key is missing; a document has no PDF, or one that cannot be read or has no
-        text; the folder holds a different run, or one that another process is writing.
+        text; the folder contains a different run, or one that another process is writing.
     OutputError
         The folder cannot be written; existing files are unchanged.
 

@@ -64,13 +64,13 @@ RUN_OUTPUT_COLUMNS = FrameSpec(
         Column("domain", "string", "domain of the document", "", True),
         Column("schema", "string", "schema id", "", True),
         Column("raw_characters", "Int64", "length of the text as received", "0 and up", True),
-        Column("finish_reason", "string", "why the model stopped, in LiteLLM's words", "", True),
+        Column("finish_reason", "string", "why the model stopped, according to LiteLLM", "", True),
         Column("prompt_tokens", "Int64", "tokens read, as billed", "0 and up", True),
         Column("completion_tokens", "Int64", "tokens written, as billed", "0 and up", True),
         Column("cost_usd", "Float64", "cost at LiteLLM's list prices", "0 and up", True),
         Column("latency_seconds", "Float64", "seconds of the last request", "0 and up", True),
         Column("input", "string", "form in which the document was sent", "file, text", True),
-        Column("error_reason", "string", "why there is no output", ", ".join(REASONS), True),
+        Column("error_reason", "string", "reason for a missing output", ", ".join(REASONS), True),
         Column("error", "string", "the provider's message", "", True),
         Column("raw", "object", "the text as received, a str", "", True),
         Column("meta", "object", "details of the call, a dict"),
@@ -128,7 +128,7 @@ class Run(TextCard):
 
     @property
     def description(self) -> dict[str, Any]:
-        """The content of ``run.json``: kind, model, mode, prompt_version, parameters and so on."""
+        """The content of ``run.json``: kind, model, mode, prompt version, parameters and so on."""
         path = self.folder / RUN_FILE
         if not is_run(self.folder):
             raise InputError(f"no run in {str(self.folder)!r}: expected a folder with {RUN_FILE}")
@@ -155,7 +155,7 @@ class Run(TextCard):
 
     @property
     def outputs(self) -> pd.DataFrame:
-        """One row per document with an output, as `read_outputs` takes (`RUN_OUTPUT_COLUMNS`)."""
+        """One row per document with an output, for `read_outputs` (see `RUN_OUTPUT_COLUMNS`)."""
         described, records = self.description.get("documents", {}), []
         for document in self.documents:
             about = described.get(document) or {}
@@ -229,7 +229,7 @@ class Run(TextCard):
     # --- writing, by `extract` and `construct` ---
 
     def _begin(self, description: Mapping[str, Any]) -> None:
-        """Write ``run.json`` into a folder that holds no run."""
+        """Write ``run.json`` into a folder that contains no run."""
         if is_run(self.folder):
             raise InputError(f"{str(self.folder)!r} holds a run; name another folder")
         if self.documents:
@@ -304,7 +304,7 @@ def folder_path(folder: object) -> Path:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder holds a run."""
+    """Whether a folder contains a run."""
     return (path / RUN_FILE).is_file()
 
 

@@ -56,7 +56,7 @@ SUMMARIES = FrameSpec(
     (
         *IDS,
         Column("valid", "bool", "whether the output is JSON, so that it could be evaluated"),
-        Column("message", "string", "why an output is invalid, in the parser's words", "", True),
+        Column("message", "string", "the parser's message about an invalid output", "", True),
         Column("line", "Int64", "line at which parsing failed", "1 and up", True),
         Column("column", "Int64", "character in that line", "1 and up", True),
         *SUMMARY.columns,
@@ -147,7 +147,7 @@ _NOTES = ("title", "description", "$comment", "examples")
 
 
 def _without_notes(part: Any) -> Any:
-    """Leave out the keywords that only explain; a property of such a name holds a schema."""
+    """Leave out the keywords that only explain; a property of such a name contains a schema."""
     if isinstance(part, list | tuple):
         return [_without_notes(item) for item in part]
     if not isinstance(part, Mapping):
@@ -243,7 +243,7 @@ def recorded_outputs(folder: str | os.PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The folder holds no such output, or two for the same run and document.
+        The folder contains no such output, or two for the same run and document.
 
     Examples
     --------

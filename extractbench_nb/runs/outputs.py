@@ -80,7 +80,7 @@ class ParsedOutput:
 
     @property
     def valid(self) -> bool:
-        """Whether the output is valid as the paper defines it: it parses and fits the schema."""
+        """Whether the output is valid by the paper's definition: it parses and fits the schema."""
         return self.failure == "none"
 
 
@@ -91,7 +91,7 @@ def parse_output(
     *,
     gold: Any = None,
 ) -> ParsedOutput:
-    """Parse a model's answer, and name the failure if there is one.
+    """Parse a model's answer and classify the failure, if there is one.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class Repaired:
     """An output after repair; made by `repair_output`.
 
     ``value`` and ``text`` are the repaired JSON, None if there is none; ``parsed`` is the result of
-    strict parsing, and ``note`` says why the output could not be repaired.
+    strict parsing, and ``note`` explains why the output could not be repaired.
     """
 
     value: Any
@@ -253,7 +253,7 @@ class Repaired:
 
 
 def repair_output(raw: str | bytes | None, *, seconds: float = 20.0) -> Repaired:
-    """Read an output leniently, repairing formal errors.
+    """Parse an output leniently, repairing formal errors.
 
     Parameters
     ----------
@@ -305,11 +305,11 @@ ATTEMPT_COLUMNS = FrameSpec(
         Column("domain", "string", "domain of the dataset", nullable=True),
         Column("schema", "string", "schema id"),
         Column("failure", "string", "kind of failure", ", ".join(FAILURES)),
-        Column("valid", "bool", "parses, and conforms to the schema as far as gold does"),
-        Column("parses", "bool", "parses without byte-order mark and code fence"),
-        Column("conforms", "boolean", "conforms to the schema as far as gold does", nullable=True),
-        Column("parses_strictly", "bool", "parses as received"),
-        Column("conforms_strictly", "boolean", "conforms to the schema", nullable=True),
+        Column("valid", "bool", "whether it parses, and conforms as far as gold does"),
+        Column("parses", "bool", "whether it parses without byte-order mark and fence"),
+        Column("conforms", "boolean", "whether it conforms as far as gold does", nullable=True),
+        Column("parses_strictly", "bool", "whether it parses as received"),
+        Column("conforms_strictly", "boolean", "whether it conforms to the schema", nullable=True),
         Column("wrapper", "string", "what was removed", "bom, fence, bom and fence or nothing"),
         Column("message", "string", "what is wrong", nullable=True),
         Column("line", "Int64", "line of the failure", "1 and up", True),
@@ -317,7 +317,7 @@ ATTEMPT_COLUMNS = FrameSpec(
         Column("offset", "Int64", "characters before the failure", "0 and up", True),
         Column("excerpt", "string", "the text around the failure", nullable=True),
         Column("characters", "int64", "length of the text", "0 and up"),
-        Column("finish_reason", "string", "as the provider says", nullable=True),
+        Column("finish_reason", "string", "why the output ended (provider)", nullable=True),
         Column("value", "object", "the parsed JSON, if any", nullable=True),
         Column("raw", "object", "the text as received", nullable=True),
     ),
@@ -327,14 +327,14 @@ _NEEDED = ("run", "document")
 
 
 def read_outputs(outputs: Any, dataset: DatasetLike) -> pd.DataFrame:
-    """Parse the outputs of runs strictly, and name their failures.
+    """Parse the outputs of runs strictly and classify their failures.
 
     Parameters
     ----------
     outputs : pandas.DataFrame, Run, str, pathlib.Path, Dataset, or a list of them
-        Runs of `extract`, folders and datasets as `evaluate_runs` takes them, or frames with the
-        columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or ``predicted``
-        in its place; optionally meta, see `parse_output`.
+        Runs of `extract`, folders and datasets in a form that `evaluate_runs` accepts, or frames
+        with the columns run, document and raw (a text, bytes, a ``pathlib.Path``, or None), or
+        ``predicted`` in its place; optionally meta, see `parse_output`.
     dataset : Dataset, str or path
         The source of schemas and gold, or what `load_dataset` takes.
 
@@ -413,7 +413,7 @@ def _raw(source: Any) -> str | bytes | None:
 
 
 def predictions(attempts: pd.DataFrame) -> pd.DataFrame:
-    """Return the values of valid attempts, None for others, as `evaluate_runs` takes them."""
+    """Return the values of valid attempts, None for others, for `evaluate_runs`."""
     refuse_missing(attempts, ("run", "document", "valid", "value"), "attempts")
     pairs = zip(attempts["valid"], attempts["value"], strict=True)
     values = pd.Series([value if valid else None for valid, value in pairs], attempts.index, object)

@@ -62,13 +62,13 @@ def _over_documents(how: str, *, units: bool) -> tuple[Column, ...]:
     return tuple(replace(c, meaning=f"{how} over documents: {c.meaning}") for c in columns)
 
 
-_POOLED = "passed / evaluated, all documents together; missing where nothing is evaluated"
+_POOLED = "passed / evaluated over all documents; missing if nothing is evaluated"
 BY_RUN = FrameSpec(
     "by_run",
     "one row per run",
     (
         Column("run", "string", "name of the run"),
-        Column("documents", "int64", "outputs of the run, invalid ones included", "1 and up"),
+        Column("documents", "int64", "outputs of the run, including invalid ones", "1 and up"),
         Column("invalid", "int64", "outputs that are not JSON, empty or absent", "0 and up"),
         Column("missing", "int64", "documents that only other runs have", "0 and up"),
         *_over_documents("mean", units=True),
@@ -133,7 +133,7 @@ class FolderSource:
 
 
 def load_evaluations(folder: str | Path) -> Evaluations:
-    """Read the results that `evaluate_runs` or `Evaluations.save` wrote to a folder.
+    """Read results from a folder written by `evaluate_runs` or `Evaluations.save`.
 
     Parameters
     ----------
@@ -248,27 +248,27 @@ class Evaluations(TextCard, DescribedFrames):
 
     @property
     def fields(self) -> pd.DataFrame:
-        """One row per evaluated field and metric of a run and document."""
+        """One row per evaluated field and metric, in each run and document."""
         return self._frame("fields")
 
     @property
     def arrays(self) -> pd.DataFrame:
-        """One row per array of a run and document."""
+        """One row per array, in each run and document."""
         return self._frame("arrays")
 
     @property
     def matches(self) -> pd.DataFrame:
-        """One row per gold item, plus one per spurious predicted item, of a run and document."""
+        """One row per gold item and per spurious predicted item, in each run and document."""
         return self._frame("matches")
 
     @property
     def judge_calls(self) -> pd.DataFrame:
-        """One row per call of a model, of a run and document; empty for rule-based judges."""
+        """One row per call of a model, in each run and document; empty for rule-based judges."""
         return self._frame("judge_calls")
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The frame `fields`, by the name that it has in every `ScoredResult`."""
+        """The frame `fields`, under the name that it has in every `ScoredResult`."""
         return self.fields
 
     @property
@@ -283,12 +283,12 @@ class Evaluations(TextCard, DescribedFrames):
 
     @property
     def mismatches(self) -> pd.DataFrame:
-        """One row per wrong value of a run and document: its path and the kind of mismatch."""
+        """One row per wrong value, in each run and document, with its path and kind of mismatch."""
         return self._frame("mismatches")
 
     @property
     def rules(self) -> pd.DataFrame:
-        """One row per run, document and rule that applies to its schema, see `rule`.
+        """One row per run, document and rule that applies to its schema (see `rule`).
 
         The registered rules are run in this process on first use, and again after a change. That is
         an `InputError` if the results were loaded or unpickled.
@@ -330,7 +330,7 @@ class Evaluations(TextCard, DescribedFrames):
 
     @property
     def missing(self) -> pd.DataFrame:
-        """One row per output that another run has and this one does not."""
+        """One row per output that is missing in a run but exists in another."""
         summary, keys = self.summary, ["run", "document"]
         documents = summary.drop_duplicates("document")[["document", "domain", "schema"]]
         pairs = summary[["run"]].drop_duplicates().merge(documents, how="cross")
@@ -340,7 +340,7 @@ class Evaluations(TextCard, DescribedFrames):
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Profile, judge, alignment, versions, and how many outputs were evaluated anew.
+        """The profile, judge, alignment, versions, and the number of outputs that were evaluated.
 
         ``settings`` are those on which verdicts depend, ``schemas`` the digests of the schemas by
         label.
@@ -348,7 +348,7 @@ class Evaluations(TextCard, DescribedFrames):
         return dict(self._meta)
 
     def evaluation(self, run: str | int, document: str | int) -> Evaluation:
-        """Evaluate one output again, for its full result.
+        """Evaluate one output again and return its full result.
 
         Parameters
         ----------
@@ -374,7 +374,7 @@ class Evaluations(TextCard, DescribedFrames):
         return ev.labelled(run=cell.run, document=cell.document, schema=cell.schema)
 
     def inputs(self, run: str | int, document: str | int) -> Inputs:
-        """Return what was compared for one output, without evaluating it again.
+        """Return the inputs of the evaluation of one output, without evaluating it again.
 
         Parameters
         ----------
@@ -416,7 +416,7 @@ class Evaluations(TextCard, DescribedFrames):
         return self._plan, next(cells)
 
     def save(self, folder: str | Path) -> Path:
-        """Write the results to a folder, from which `load_evaluations` reads them.
+        """Write the results to a folder, from which `load_evaluations` can read them.
 
         Parameters
         ----------
@@ -431,7 +431,7 @@ class Evaluations(TextCard, DescribedFrames):
         Raises
         ------
         InputError
-            The folder holds a batch that can be resumed, or files that `save` did not write.
+            The folder contains a batch that can be resumed, or files that `save` did not write.
         OutputError
             A file cannot be written.
         """

@@ -1,4 +1,4 @@
-"""Corruptions of documents, and the sensitivity of metrics to them."""
+"""Corrupt documents, and measure how sensitive metrics are to the corruptions."""
 
 from typing import TYPE_CHECKING
 

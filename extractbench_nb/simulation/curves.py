@@ -45,25 +45,25 @@ SENSITIVITY_COLUMNS = FrameSpec(
     "sensitivity",
     "one row per metric or profile, corruption and rate",
     (
-        Column("metric", "string", "metric or preset; missing: as the schema declares", "", True),
+        Column("metric", "string", "metric or preset; missing if the schema decides", "", True),
         Column("profile", "string", "rules of the evaluation"),
         Column("measure", "string", "meaning of the score: an entry of the summary, or field mean"),
         Column("corruption", "string", "what was done"),
         Column("meaning", "string", "whether the meaning is kept", "kept, unclear, changed"),
-        Column("rate", "float64", "probability for each place; share of a value", "[0, 1]"),
+        Column("rate", "float64", "probability of a change, or share of a value", "[0, 1]"),
         Column("n", "int64", "documents or values that can be corrupted"),
-        Column("changed", "Float64", "places that were changed, mean over n", "0 and up", True),
+        Column("changed", "Float64", "number of changes, mean over n", "0 and up", True),
         Column("score", "Float64", "mean over n; missing if nothing was scored", "[0, 1]", True),
         Column("low", "Float64", "lower end of the interval over documents", "[0, 1]", True),
-        Column("high", "Float64", "upper end", "[0, 1]", True),
-        Column("interval", "string", "how it was made", "BCa, percentile, all equal, none"),
+        Column("high", "Float64", "upper limit of its interval", "[0, 1]", True),
+        Column("interval", "string", "method of the interval", "BCa, percentile, all equal, none"),
         Column("lowest", "Float64", "lowest score of a document or value", "[0, 1]", True),
         Column("pass_rate", "Float64", "share that passes, mean over n", "[0, 1]", True),
-        Column("errors", "int64", "scores without a verdict, all repeats", "0 and up"),
-        Column("document", "string", "an example, of the lowest score: where", "", True),
-        Column("path", "string", "the example: path in gold", "", True),
-        Column("gold", "object", "the example: gold's value", "", True),
-        Column("corrupted", "object", "the example: the corrupted value", "", True),
+        Column("errors", "int64", "scores without a verdict, over all repeats", "0 and up"),
+        Column("document", "string", "document of an example with the lowest score", "", True),
+        Column("path", "string", "path of the example in gold", "", True),
+        Column("gold", "object", "gold value of the example", "", True),
+        Column("corrupted", "object", "corrupted value of the example", "", True),
     ),
 )
 
@@ -80,24 +80,23 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     judge: str | Judge = "offline",
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Score gold against copies of it that are corrupted at increasing rates.
+    """Score gold against corrupted copies of itself, at increasing rates of corruption.
 
     A score should stay high if a corruption keeps the meaning, and fall if it changes the meaning.
 
     Parameters
     ----------
     metric_or_profile : str, Profile, callable, dict or sequence
-        What to test, or a sequence of these: a profile, by which documents are scored as their
-        schemas declare; or a metric (a name, a function registered with `metric`, or an
-        ``evaluation_config``), which scores every field of a type that it applies to, except
-        skipped ones.
+        The metric or profile to test, or a sequence of them. With a profile, documents are scored
+        by the metrics in their schemas. A metric (a name, a function registered with `metric`, or
+        an ``evaluation_config``) scores every field whose type it supports, except skipped fields.
     data : Dataset, or iterable of (schema, gold), or iterable of str, int or float
-        Documents; or plain gold values, of which null, empty and duplicate ones are left out.
+        Documents or plain gold values; null, empty and duplicate values are left out.
     corruption : str or iterable of str, optional
-        Names that `corruptions` lists; by default all that apply.
+        Names from `corruptions`; by default all that apply.
     rates : iterable of float, optional
-        In [0, 1]: the probability that a place of a document is corrupted; of plain values, the
-        share of words, letters, digits or units that change in each, at least one.
+        Rates in [0, 1]. In documents, a rate is the probability that a value is corrupted; in plain
+        values, it is the share of words, letters, digits or units that change (at least one).
     measure : str, optional
         The entry of ``Evaluation.summary`` that is the score of a profile. A metric's score is the
         mean over the fields that it scores, items of arrays included.
@@ -127,8 +126,9 @@ def sensitivity(  # noqa: PLR0913 - one flat call is what users write; the optio
     Notes
     -----
     The GriTS paper validates its metrics in this way [1]_: each part is kept with probability x,
-    and the score should follow x. The 95 % interval is a bootstrap over documents (BCa, 1,999
-    resamples). It is too short for skewed scores of fewer than about ten documents.
+    and the score should follow x. The 95% interval is a bootstrap interval over documents (BCa,
+    1,999 resamples). It is too short if scores are skewed and there are fewer than about ten
+    documents.
 
     References
     ----------

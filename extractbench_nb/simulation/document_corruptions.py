@@ -253,9 +253,9 @@ CORRUPTION_COLUMNS = FrameSpec(
     "one row per corruption",
     (
         Column("corruption", "string", "name"),
-        Column("level", "string", "what it works on", "value, presence, item, structure"),
+        Column("level", "string", "what it changes", "value, presence, item, structure"),
         Column("meaning", "string", "whether the meaning is kept", "kept, unclear, changed"),
-        Column("summary", "string", "what is done"),
+        Column("summary", "string", "what the corruption does"),
     ),
 )
 
@@ -290,11 +290,11 @@ RECORD_COLUMNS = FrameSpec(
     "record",
     "one row per change",
     (
-        Column("path", "string", "place in gold, with gold's indices"),
+        Column("path", "string", "path in gold"),
         Column("field", "string", "path without indices"),
         Column("corruption", "string", "what was done"),
-        Column("item", "Int64", "index of gold's item in its array", "0 and up", True),
-        Column("before", "object", "gold's value; both items if two are merged", "", True),
+        Column("item", "Int64", "index of the gold item in its array", "0 and up", True),
+        Column("before", "object", "gold value; both items if two are merged", "", True),
         Column("after", "object", "the new value; both parts of a split item", "", True),
     ),
 )

@@ -1,4 +1,4 @@
-"""Uncertainty: intervals, paired comparisons, agreement, calibration, failure tables, the gate."""
+"""Quantify uncertainty: intervals, paired comparisons, agreement, calibration, the gate."""
 
 from typing import TYPE_CHECKING
 

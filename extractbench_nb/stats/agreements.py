@@ -43,7 +43,7 @@ _COMPARED = ("score", "passed", "outcome", "reason", "reasoning", "gold", "predi
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Agreement(TextCard):
-    """Agreement of two sides. Made by `agreement`.
+    """The agreement between two sides. Made by `agreement`.
 
     Attributes
     ----------
@@ -304,17 +304,17 @@ JUDGE_PAIRS = FrameSpec(
         Column(
             "without_verdict", "int64", "fields without a verdict from at least one", "0 and up"
         ),
-        Column("identical", "int64", "fields whose two values are equal; left out", "0 and up"),
-        Column("unmatched", "int64", "fields that only one side has; left out", "0 and up"),
+        Column("identical", "int64", "fields with two equal values; they are left out", "0 and up"),
+        Column("unmatched", "int64", "fields on one side only; they are left out", "0 and up"),
         Column("agree", "float64", "share of `fields` with equal verdicts", "0 to 1", True),
-        Column("agree_low", "float64", "lower end of its interval", "0 to 1", True),
-        Column("agree_high", "float64", "upper end", "0 to 1", True),
-        Column("kappa", "float64", "Cohen's kappa; missing: not defined", "-1 to 1", True),
-        Column("kappa_low", "float64", "lower end of its interval", "-1 to 1", True),
-        Column("kappa_high", "float64", "upper end", "-1 to 1", True),
-        Column("a_only", "int64", "fields that pass by a and fail by b", "0 to fields"),
-        Column("b_only", "int64", "fields that pass by b and fail by a", "0 to fields"),
-        Column("mean_abs_score_diff", "float64", "mean distance of scores", "0 to 1", True),
+        Column("agree_low", "float64", "lower limit of its interval", "0 to 1", True),
+        Column("agree_high", "float64", "upper limit of its interval", "0 to 1", True),
+        Column("kappa", "float64", "Cohen's kappa; missing if undefined", "-1 to 1", True),
+        Column("kappa_low", "float64", "lower limit of its interval", "-1 to 1", True),
+        Column("kappa_high", "float64", "upper limit of its interval", "-1 to 1", True),
+        Column("a_only", "int64", "fields that pass with a and fail with b", "0 to fields"),
+        Column("b_only", "int64", "fields that pass with b and fail with a", "0 to fields"),
+        Column("mean_abs_score_diff", "float64", "mean distance between scores", "0 to 1", True),
     ),
 )
 #: Outcomes of rows that a judge was asked about; the others were decided without one.
@@ -323,7 +323,7 @@ _ASKED = ("correct", "incorrect", "judge_error")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class JudgeAgreement(TextCard, DescribedFrames):
-    """Agreement of judges. Made by `judge_agreement`.
+    """The agreement between judges. Made by `judge_agreement`.
 
     Attributes
     ----------
@@ -331,7 +331,7 @@ class JudgeAgreement(TextCard, DescribedFrames):
         One row per pair of judges; see `JudgeAgreement.columns()`.
     disagreements : pandas.DataFrame
         One row per field that one judge of a pair passes and the other fails: judge_a, judge_b,
-        keys, gold and predicted, and what both judges say.
+        keys, gold and predicted, and the verdicts of both judges.
     """
 
     _specs = (JUDGE_PAIRS,)
@@ -516,8 +516,8 @@ CONSISTENCY_COLUMNS = FrameSpec(
         Column("sd", "Float64", "standard deviation, of two answers or more", "0 to 0.71", True),
         Column("lowest", "Float64", "lowest score", "0 to 1", True),
         Column("highest", "Float64", "highest score", "0 to 1", True),
-        Column("passes", "int64", "answers that pass by the field's threshold", "0 to answered"),
-        Column("agreement", "Float64", "share of the majority; missing: one answer", "", True),
+        Column("passes", "int64", "answers that reach the field's threshold", "0 to answered"),
+        Column("agreement", "Float64", "share of the majority; missing for one answer", "", True),
         Column("unanimous", "boolean", "whether all pass or all fail", nullable=True),
     ),
 )

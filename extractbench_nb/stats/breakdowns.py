@@ -101,7 +101,7 @@ def complete_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def refuse_two_profiles(source: object) -> None:
-    """Raise `InputError` if results, in mappings or lists, are of two profiles."""
+    """Raise `InputError` if results, in mappings or lists, mix two profiles."""
     names, todo = set(), [source]
     while todo:
         value = todo.pop()
@@ -148,7 +148,7 @@ BREAKDOWN_COLUMNS = FrameSpec(
     "one row per group; the columns that name the group come first",
     (
         Column("rows", "int64", "rows of `fields`, judged or not", "1 and up"),
-        Column("documents", "int64", "documents they come from", "1 and up"),
+        Column("documents", "int64", "documents of these rows", "1 and up"),
         Column("judged", "int64", "rows with a verdict", "0 to rows"),
         Column("passed", "int64", "rows that pass", "0 to judged"),
         Column("pass_rate", "float64", "passed / rows; a lower bound", "0 to 1"),
@@ -192,7 +192,7 @@ def breakdown(
     Raises
     ------
     InputError
-        `by` is not a column, or the source has no fields or is of two profiles.
+        `by` is not a column, or the source has no fields or mixes two profiles.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def chosen_rows(fields: pd.DataFrame, *, counted: bool) -> pd.DataFrame:
 
 DIFFICULTY_COLUMNS = FrameSpec(
     "difficulty",
-    "one row per schema and field that gold has somewhere, the hardest first",
+    "one row per schema and field with a gold value, hardest first",
     (
         Column("schema", "string", "schema id", nullable=True),
         Column("field", "string", "path without indices"),
@@ -289,7 +289,7 @@ DIFFICULTY_COLUMNS = FrameSpec(
 
 
 def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
-    """Rank the fields by how hard they are.
+    """Rank the fields by difficulty.
 
     Only rows in which gold is present count: a field that is absent on both sides passes, which
     does not show how hard it is.
@@ -304,13 +304,13 @@ def difficulty(source: object, *, counted: bool = True) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per schema and field, see `DIFFICULTY_COLUMNS`, the hardest first. A node counts
+        One row per schema and field, see `DIFFICULTY_COLUMNS`, hardest first. A node counts
         once per metric.
 
     Raises
     ------
     InputError
-        The source holds no fields, or is of two profiles.
+        The source contains no fields, or mixes two profiles.
 
     Examples
     --------

@@ -41,13 +41,13 @@ from extractbench_nb.support.wording import one_line, plural
 _SCORES = (
     Column("group", "string", "what is compared: a run, or the values of `by`"),
     Column("measure", "string", "a column of `summary`"),
-    Column("documents", "int64", "documents with an output; they are resampled", "1 and up"),
-    Column("outputs", "int64", "outputs for them; averaged for each document", "1 and up"),
+    Column("documents", "int64", "documents with an output, which are resampled", "1 and up"),
+    Column("outputs", "int64", "outputs, which are averaged for each document", "1 and up"),
     Column("invalid", "int64", "outputs that did not parse; their scores are 0", "0 to outputs"),
     Column("mean", "float64", "mean over documents"),
-    Column("low", "Float64", "lower end of its interval; missing for a single document", "", True),
-    Column("high", "Float64", "upper end", "", True),
-    Column("method", "string", "of the interval", "BCa, percentile, all equal, one document"),
+    Column("low", "Float64", "lower limit of its interval; missing for one document", "", True),
+    Column("high", "Float64", "upper limit of its interval", "", True),
+    Column("method", "string", "interval method", "BCa, percentile, all equal, one document"),
 )
 
 _DIFFERENCE_METHODS = "sign flips, all equal, too few documents, one document"
@@ -55,15 +55,15 @@ _DIFFERENCES = (
     Column("a", "string", "the baseline, or the group with the lower first measure"),
     Column("b", "string", "the other group"),
     Column("measure", "string", "a column of `summary`"),
-    Column("documents", "int64", "documents that both have; the rest is of these", "0 and up"),
+    Column("documents", "int64", "documents of both groups, which are compared", "0 and up"),
     Column("only_a", "int64", "documents that only a has", "0 and up"),
     Column("only_b", "int64", "documents that only b has", "0 and up"),
     Column("mean_a", "Float64", "mean of a", "", True),
     Column("mean_b", "Float64", "mean of b", "", True),
     Column("b_minus_a", "Float64", "mean difference; positive if b is higher", "", True),
-    Column("low", "Float64", "lower end of its interval, not corrected for pairs", "", True),
-    Column("high", "Float64", "upper end", "", True),
-    Column("method", "string", "of the interval", _DIFFERENCE_METHODS, True),
+    Column("low", "Float64", "lower limit of its interval, not corrected for pairs", "", True),
+    Column("high", "Float64", "upper limit of its interval", "", True),
+    Column("method", "string", "interval method", _DIFFERENCE_METHODS, True),
     Column("a_higher", "int64", "documents in which a is higher", "0 to documents"),
     Column("b_higher", "int64", "documents in which b is higher", "0 to documents"),
     Column("p_value", "Float64", "two-sided sign-flip test of the paired differences", "", True),
@@ -71,7 +71,7 @@ _DIFFERENCES = (
     Column("p_holm", "Float64", "p_value after Holm's correction within the measure", "", True),
     Column("significant", "boolean", "whether p_holm is at most 1 - confidence", "", True),
     Column(
-        "detectable", "Float64", "true difference that is detected with 80 % probability", "", True
+        "detectable", "Float64", "true difference that is detected with 80% probability", "", True
     ),
 )
 
@@ -115,7 +115,7 @@ class Comparison(DescribedFrames):
     differences: pd.DataFrame
 
     def to_latex(self, table: str = "scores") -> str:
-        """Write one frame, ``scores`` or ``differences``, as a ``tabular`` with booktabs' rules."""
+        """Return the frame ``scores`` or ``differences`` as a ``tabular`` with booktabs rules."""
         needs("jinja2", "notebook")
         texts, names = self._texts(table)
         style = texts.style.hide(axis="index")
@@ -152,7 +152,7 @@ class Comparison(DescribedFrames):
         return card_html(self._title(), *parts, limit=300)
 
     def _texts(self, table: str) -> tuple[pd.DataFrame, int]:
-        """Lay out one frame as texts, the best first; return also how many columns are names."""
+        """Lay out one frame as texts, best first; return also how many columns are names."""
         if table not in ("scores", "differences"):
             raise InputError(f"table={table!r}; {nearest(table, ('scores', 'differences'))}")
         frame, mean = (
@@ -306,9 +306,9 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
 ) -> Comparison:
     """Compare runs over documents, with intervals and tests.
 
-    Documents are resampled, because fields of one document are not independent, and differences
-    are paired by document. Several outputs of one group for one document are averaged first. An
-    invalid output stays in with scores of 0.
+    Documents are resampled rather than fields, because the fields of a document are not
+    independent. Differences are paired by document. Several outputs of one group for the same
+    document are averaged first, and invalid outputs count with scores of 0.
 
     Parameters
     ----------
@@ -328,14 +328,14 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     resamples : int, optional
         Bootstrap resamples and sign flips, 100 and up.
     seed : int, optional
-        The same seed gives the same result, whatever the order of rows. Only Holm's correction
-        depends on what else is compared.
+        The same seed gives the same result, regardless of the order of the rows. Only Holm's
+        correction depends on the other comparisons.
 
     Returns
     -------
     Comparison
-        `scores`, with groups sorted by name, and `differences` (``b_minus_a``). Without a baseline
-        ``b`` is the group of a pair that is higher in the first measure.
+        The frames `scores`, sorted by group, and `differences` (``b_minus_a``). Without a baseline,
+        ``b`` is the group with the higher first measure in each pair.
 
     Raises
     ------
@@ -350,9 +350,9 @@ def compare_runs(  # noqa: PLR0913 - options of one statistic, all keyword-only
     Hesterberg, The American Statistician 69, 2015). The interval of a difference inverts the paired
     sign-flip test (J. A. Hartigan, JASA 64, 1969): it excludes 0 if and only if ``p_value`` is at
     most 1 - confidence. ``p_holm`` and ``significant`` are corrected by Holm's method over the
-    pairs of a measure; intervals are not. Five documents or fewer have no p-value below 0.05 and no
-    interval of a difference. ``detectable`` is before any correction (H. S. Bloom, Evaluation
-    Review 19, 1995).
+    pairs of a measure, whereas intervals are not corrected. With five documents or fewer, no
+    p-value is below 0.05, and differences have no interval. ``detectable`` does not take the
+    correction into account (H. S. Bloom, Evaluation Review 19, 1995).
 
     Examples
     --------

@@ -68,7 +68,7 @@ def _failure_numbers(attempts: pd.DataFrame) -> Counts:
 
 
 def failure_modes(attempts: pd.DataFrame, by: str | Iterable[str] = "run") -> pd.DataFrame:
-    """Count how attempts fail, in the form of the paper's Table 7.
+    """Count the kinds of failure of attempts, in the form of the paper's Table 7.
 
     Parameters
     ----------
@@ -121,9 +121,9 @@ POSITION_COLUMNS = FrameSpec(
     "one row per failure and part of the text; the last row of a failure has no position",
     (
         Column("failure", "string", "how attempts failed", ", ".join(FAILURES[1:])),
-        Column("start", "Float64", "start of the part / length; missing: no position", "", True),
-        Column("end", "Float64", "end of the part / length; missing: no position", "", True),
-        Column("attempts", "int64", "attempts that break there", "0 and up"),
+        Column("start", "Float64", "start of the part / length, if known", "", True),
+        Column("end", "Float64", "end of the part / length, if known", "", True),
+        Column("attempts", "int64", "attempts that fail in this part", "0 and up"),
         Column("share", "float64", "attempts / all attempts with this failure", "0 to 1"),
     ),
 )
@@ -269,7 +269,7 @@ LENGTH_COLUMNS = FrameSpec(
     "after the columns of `by`, one row per group and bin; the last row may have no length",
     (
         Column("measure", "string", "measure of length", ", ".join(LENGTHS)),
-        Column("bin", "Int64", "from the shortest; missing without a length", "1 and up", True),
+        Column("bin", "Int64", "number of the bin; missing without a length", "1 and up", True),
         Column("shortest", "Int64", "smallest length", "0 and up", True),
         Column("median", "Float64", "median length of attempts", "0 and up", True),
         Column("longest", "Int64", "greatest length", "0 and up", True),
@@ -277,8 +277,8 @@ LENGTH_COLUMNS = FrameSpec(
         Column("attempts", "int64", "attempts", "1 and up"),
         Column("valid", "int64", "valid outputs", "0 to attempts"),
         Column("share", "float64", "valid / attempts", "0 to 1"),
-        Column("low", "float64", "lower end of Wilson's interval, of documents", "0 to share"),
-        Column("high", "float64", "upper end of Wilson's interval, of documents", "share to 1"),
+        Column("low", "float64", "lower limit of Wilson's interval over documents", "0 to share"),
+        Column("high", "float64", "upper limit of Wilson's interval over documents", "share to 1"),
     ),
 )
 

@@ -32,8 +32,8 @@ FEEDBACK_COLUMNS = FrameSpec(
         Column("kind", "string", "kind of mismatch, or what is missing, extra or invalid"),
         Column("failures", "int64", "failing fields, items or outputs", "1 and up"),
         Column("outputs", "int64", "outputs in which they fail", "1 and up"),
-        Column("cost", "float64", "rise of the pass rate without these failures", "-1 to 1"),
-        Column("problem", "string", "the kind in words"),
+        Column("cost", "float64", "increase in the pass rate without these failures", "-1 to 1"),
+        Column("problem", "string", "description of the kind"),
         Column("suggestion", "string", "what to change; empty for other kinds"),
         Column("examples", "object", "two dicts: run, document, path, gold, predicted, times"),
     ),
@@ -96,7 +96,7 @@ class Feedback(TextCard, DescribedFrames):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row per field and kind of failure, the most costly first; a copy."""
+        """A copy of the frame with one row per field and kind of failure, most costly first."""
         return self._frame.copy()
 
     def __repr__(self) -> str:
@@ -113,27 +113,28 @@ class Feedback(TextCard, DescribedFrames):
 
 
 def feedback(source: object, *, most: int = 10) -> Feedback:
-    """Group the failures of one or many outputs by field and kind, the most costly first.
+    """Group the failures of one or many outputs by field and kind, most costly first.
 
     Parameters
     ----------
     source : Evaluation, results of a batch, pandas.DataFrame, mapping or list
         Results with `fields`, as in `breakdown`; filter the frame ``fields`` for a single run.
     most : int, optional
-        Largest number of lines, 1 and up. Fields that fail only once are folded by kind if there
-        would be more.
+        The maximum number of lines, 1 and up. If there would be more, fields that fail only once
+        are grouped by kind.
 
     Returns
     -------
     Feedback
-        ``str`` is Markdown for people and for models that rewrite prompts; ``frame`` has all lines.
-        A cost is the rise of the mean pass rate without these failures; an item on one side only is
-        one failure. A suggestion depends on the kind alone; gold may be wrong instead.
+        ``str`` returns Markdown for people and for models that rewrite prompts; ``frame`` contains
+        all lines. The cost is the increase in the mean pass rate without these failures; an item on
+        one side only counts as one failure. Suggestions depend only on the kind of failure, so
+        check whether gold is wrong instead.
 
     Raises
     ------
     InputError
-        The source holds no fields or is of two profiles, or `most` is not a positive integer.
+        The source contains no fields or mixes two profiles, or `most` is not a positive integer.
 
     Examples
     --------

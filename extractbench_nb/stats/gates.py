@@ -55,7 +55,7 @@ _SIDES, _TIMES = ("baseline", "candidate"), ("was", "is")
 
 REGRESSION_COLUMNS = FrameSpec(
     "fields",
-    "one row per field and metric that differs; the worst first",
+    "one row per field and metric that differs, worst first",
     (
         Column("document", "string", "document id"),
         Column("path", "string", "instance path with gold's index"),
@@ -65,10 +65,10 @@ REGRESSION_COLUMNS = FrameSpec(
         Column("verdict", "string", "kind of change", ", ".join(CHANGES)),
         Column("score_was", "Float64", "score in the baseline", "0 to 1", True),
         Column("score_is", "Float64", "score in the candidate", "0 to 1", True),
-        Column("outcome_was", "string", "outcome in the baseline; missing: no row", "", True),
-        Column("outcome_is", "string", "the same in the candidate", nullable=True),
-        Column("reason", "string", "why, in the candidate", nullable=True),
-        Column("gold", "object", "gold's value", nullable=True),
+        Column("outcome_was", "string", "outcome in the baseline, if any", "", True),
+        Column("outcome_is", "string", "outcome in the candidate, if any", nullable=True),
+        Column("reason", "string", "reason code in the candidate", nullable=True),
+        Column("gold", "object", "gold value", nullable=True),
         Column("was", "object", "value in the baseline; None also if missing", nullable=True),
         Column("is", "object", "value in the candidate; None also if missing", nullable=True),
     ),
@@ -76,10 +76,10 @@ REGRESSION_COLUMNS = FrameSpec(
 
 DOCUMENT_COLUMNS = FrameSpec(
     "by_document",
-    "one row per document of either side, the largest drop first",
+    "one row per document of either side, largest drop first",
     (
         Column("document", "string", "document id"),
-        Column("verdict", "string", "by its score", ", ".join(DOCUMENT_VERDICTS)),
+        Column("verdict", "string", "kind of change in the score", ", ".join(DOCUMENT_VERDICTS)),
         Column("valid_was", "boolean", "whether the baseline's output is JSON", nullable=True),
         Column("valid_is", "boolean", "whether the candidate's output is JSON", nullable=True),
         Column("was", "Float64", "score in the baseline; 0 if invalid", "0 to 1", True),
@@ -98,7 +98,7 @@ _HEADS = ("document", "field", "was", "is", "gold", "value was", "value is")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Regressions(TextCard, DescribedFrames):
-    """What changed from a baseline to a candidate. Made by `regressions`.
+    """The changes from a baseline to a candidate. Made by `regressions`.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Regressions(TextCard, DescribedFrames):
     notes : tuple of str
         What was left out of the comparison, or limits what it shows.
     fields : pandas.DataFrame
-        One row per field and metric that differs, the worst first.
+        One row per field and metric that differs, worst first.
     by_document : pandas.DataFrame
         One row per document of either side, the largest drop first.
     """
@@ -245,12 +245,13 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
         Results of `evaluate_runs` or ``evaluate_tables``, anything with `rows` and `scores`, or the
         folder of saved ones. Both must be made with the same schemas, gold and settings.
     run, baseline_run : str, optional
-        The runs to compare, needed if there are several. `baseline_run` is by default the one with
-        the name of `run`.
+        The runs to compare, required if there are several. By default, `baseline_run` has the same
+        name as `run`.
     measure : str, optional
-        The score that decides; by default ``pass_rate``; for tables, their first measure.
+        The score that determines the verdict; by default ``pass_rate`` or, for tables, their first
+        measure.
     max_drop : float, optional
-        The drop of its mean over documents that is accepted, 0 to 1.
+        The largest acceptable drop in its mean over documents, from 0 to 1.
     confidence, resamples, seed : optional
         As in `compare_runs`.
 
@@ -267,17 +268,17 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
 
     Notes
     -----
-    The verdict is about the mean of `measure` over the documents that both sides have:
+    The verdict depends on the mean of `measure` over the documents of both sides:
 
-    - ``fail``: the score fell by more than `max_drop`, and the paired sign-flip test shows that it
-      fell at all (p at most 1 - `confidence` for a drop of zero, not of `max_drop`); or documents
-      of the baseline have no output in the candidate.
-    - ``pass``: the interval of the difference ends above a drop of `max_drop`, or nothing differs.
-    - ``inconclusive``: neither. The documents are too few for their spread; fewer than six have no
-      interval and no significant test.
+    - ``fail``: the score dropped by more than `max_drop`, and the paired sign-flip test shows that
+      there is a drop at all (p is at most 1 - `confidence` for the null hypothesis of a drop of
+      zero, not of `max_drop`). If the candidate lacks outputs, the verdict is ``fail`` as well.
+    - ``pass``: the interval of the difference excludes a drop of `max_drop`, or nothing differs.
+    - ``inconclusive``: neither, because there are too few documents for their spread. With fewer
+      than six, there is no interval, and no test can be significant.
 
-    Documents in which a judge gave no verdict on a counted node are left out. An output that is not
-    JSON has a score of 0. An uncounted row that only one side has is not listed.
+    Documents in which a judge gave no verdict on a counted node are left out. Outputs that are not
+    JSON score 0. Uncounted rows that occur on one side only are not listed.
 
     Examples
     --------
@@ -679,7 +680,7 @@ class GoldenCase:
         ----------
         output : object
             The model's output: a value, a ``pathlib.Path`` (a file) or text, from which a code
-            fence is removed, as `as_scorer` takes it.
+            fence is removed, in a form that `as_scorer` accepts.
         profile, judge, alignment, metrics, accepted : object, optional
             See `evaluate`; the same as when the baseline was written. ``strict``, the default,
             counts every value inside arrays, and what the output invents.

@@ -26,18 +26,20 @@ from extractbench_nb.support.pandas_helpers import refuse_missing
 from extractbench_nb.support.wording import one_line, plural
 
 _METRIC = (
-    Column("field", "string", "field; missing: the labels of all fields", nullable=True),
-    Column("metric", "string", "metric; missing in `choices`: none, see note", nullable=True),
+    Column("field", "string", "field; missing in the row for all fields", nullable=True),
+    Column("metric", "string", "metric; if missing in `choices`, see `note`", nullable=True),
     Column("config", "object", "`evaluation_config`, fitted to all its labels", nullable=True),
 )
 _AGREEMENT = (
     Column("right", "Int64", "labels that the metric agrees with, cross-validated", nullable=True),
     Column("agreement", "Float64", "right / labels", "0 to 1", True),
-    Column("low", "Float64", "lower end of its interval", "0 to 1", True),
-    Column("high", "Float64", "upper end", "0 to 1", True),
-    Column("false_accepts", "Int64", "pairs labelled fail that pass", nullable=True),
-    Column("false_rejects", "Int64", "pairs labelled pass that fail", nullable=True),
-    Column("kappa", "Float64", "Cohen's kappa; missing: one verdict only", "-1 to 1", True),
+    Column("low", "Float64", "lower limit of its interval", "0 to 1", True),
+    Column("high", "Float64", "upper limit of its interval", "0 to 1", True),
+    Column("false_accepts", "Int64", "pairs labelled fail that the metric passes", nullable=True),
+    Column("false_rejects", "Int64", "pairs labelled pass that the metric fails", nullable=True),
+    Column(
+        "kappa", "Float64", "Cohen's kappa; missing if only one verdict exists", "-1 to 1", True
+    ),
 )
 CHOICE_COLUMNS = FrameSpec(
     "choices",
@@ -47,15 +49,15 @@ CHOICE_COLUMNS = FrameSpec(
         Column("labels", "int64", "usable labels", "0 and up"),
         Column("passing", "int64", "labels with the verdict pass", "0 to labels"),
         *_AGREEMENT,
-        Column("note", "string", "why there is no choice, or a caveat; else empty"),
+        Column("note", "string", "reason for a missing choice, or a caveat"),
     ),
 )
 SCORE_COLUMNS = FrameSpec(
     "scores",
-    "one row per field with both verdicts and metric, the simplest metric first",
+    "one row per field with both verdicts and metric, simplest metric first",
     (
         *_METRIC,
-        Column("declared_right", "int64", "labels that it agrees with by its declared params"),
+        Column("declared_right", "int64", "labels that it agrees with under its declared params"),
         *_AGREEMENT,
         Column("within_error", "bool", "whether it is within one standard error of the best"),
     ),
@@ -173,7 +175,7 @@ def choose_metric(
     judge: str | Judge = "offline",
     confidence: float = 0.95,
 ) -> MetricChoice:
-    """Choose the metric and threshold that agree best with verdicts on pairs, per field.
+    """Choose the metric and threshold for each field that agree best with labelled pairs.
 
     Parameters
     ----------

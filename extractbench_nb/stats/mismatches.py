@@ -1,8 +1,8 @@
 """Kinds of mismatch: in what way a predicted value differs from gold.
 
 Two values are compared as dates, as numbers or as texts, whichever they both are. Each comparison
-asks in the same order: is it the same value, is it gold's value from elsewhere, how does it differ?
-Kinds are computed from ``fields`` when they are first used, and change no score.
+asks in the same order: is it the same value, is it the gold value from elsewhere, how does it
+differ? Kinds are computed from ``fields`` when they are first used, and change no score.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ class Kind(NamedTuple):
 
 #: In order of precedence: the first rule that holds names the mismatch.
 KINDS = (
-    Kind("null_word", "a word for nothing on one side", "Berlin", "N/A"),
+    Kind("null_word", "one side is a word for an absent value", "Berlin", "N/A"),
     Kind("json_type", "the same value as another JSON type", 12.5, "12.5"),
     Kind("writing", "the same value, written differently", "2024-03-05", "5 March 2024"),
     Kind("unit", "the same number with another unit, or without one", "12 kg", "12 g"),
-    Kind("sign", "the number with the other sign", -1250, 1250),
-    Kind("other_item", "gold of the same field in one or two other items", "Al Meyer", "Bob Stone"),
-    Kind("misplaced", "gold of another field of the same object", "Smith", "Jonathan"),
+    Kind("sign", "the same number with the opposite sign", -1250, 1250),
+    Kind("other_item", "the gold value of one or two other items", "Al Meyer", "Bob Stone"),
+    Kind("misplaced", "the gold value of another field of the object", "Smith", "Jonathan"),
     Kind("power_of_ten", "predicted = gold * 10^n", 1.25, 1250),
     Kind("rounding", "one number is the other with fewer significant digits", 12.3456, 12.35),
     Kind("day_month_swapped", "day and month exchanged", "2024-03-05", "2024-05-03"),
     Kind("date", "another date, or another time on the same day", "2024-03-05", "2023-03-05"),
     Kind("order", "the same words in another order", "Smith, John", "John Smith"),
-    Kind("truncated", "gold without its end, or with words left out", "6 Apr 2025", "2025"),
-    Kind("extra_text", "gold with words added", "AT&T", "AT&T, Dallas, Texas"),
+    Kind("truncated", "the gold value without some words or its end", "6 Apr 2025", "2025"),
+    Kind("extra_text", "the gold value with words added", "AT&T", "AT&T, Dallas, Texas"),
     Kind("typo", "a few letters or one digit changed", "Schneider", "Schnieder"),
     Kind("other", "none of these", "Berlin", "Paris"),
 )
@@ -77,16 +77,16 @@ _DIGIT, _CLOCK, _WORD = re.compile(r"\d"), re.compile(r"\d{1,2}:\d\d"), re.compi
 def mismatch_kind(
     gold: Any, predicted: Any, *, siblings: Collection[Any] = (), items: Collection[Any] = ()
 ) -> str:
-    """Name the way in which a predicted value differs from gold.
+    """Classify the difference between a predicted value and the gold value.
 
     Parameters
     ----------
     gold, predicted : str, int, float or bool
         Two values that a metric did not accept as the same.
     siblings : collection, optional
-        Gold's values of the other fields of the same object.
+        Gold values of the other fields of the same object.
     items : collection, optional
-        Gold's values of the same field in all items of the array.
+        Gold values of the same field in all items of the array.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def _last_digit(value: Decimal) -> int:
 def _is_rounded(exact: Decimal, rounded: Decimal) -> bool:
     """Whether `rounded` is `exact` with fewer significant digits; years are not rounded.
 
-    Three digits of a whole number have to be left: 104 may as well be a misread 100.
+    Three digits of a whole number must be left: 104 may as well be a misread 100.
     """
     off, last, is_whole = exact - rounded, _last_digit(rounded), _last_digit(exact) >= 0
     near = Decimal(5).scaleb(exact.adjusted() - _MANY_DIGITS) if is_whole else _NEAR * exact
@@ -357,7 +357,7 @@ def _caseless(value: Any) -> Hashable:
 def _gold_values(golds: Mapping[str, Any]) -> dict[_Steps, Counter[Hashable]]:
     """Count the values of each object or array, and of each field of the items of an array.
 
-    `golds` are gold's values in one document, by their path in ``fields``.
+    `golds` are gold values in one document, by their path in ``fields``.
     """
     values: dict[_Steps, Counter[Hashable]] = defaultdict(Counter)
     todo: list[tuple[_Steps, Any]] = []
@@ -404,7 +404,7 @@ def mismatch_kinds(fields: pd.DataFrame) -> list[str | None]:
     """Name the kind of mismatch of each row of ``fields``, of one evaluation or of many.
 
     It is a name in `KIND_NAMES` if two scalars are ``incorrect`` or ``structural``, or if one side
-    is absent and the other holds a word for nothing (``null_word``); None in other rows.
+    is absent and the other contains a word for nothing (``null_word``); None in other rows.
     """
     golds = fields["gold"].tolist()
     if "accepted_as" in fields:  # the value that was scored in gold's place

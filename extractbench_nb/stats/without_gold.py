@@ -160,18 +160,18 @@ def counted_nodes(fields: pd.DataFrame) -> pd.DataFrame:
 # --- pass rates without gold --------------------------------------------------------------------
 
 _SHARED = (
-    Column("documents", "int64", "documents that the row averages", "1 and up"),
-    Column("agreement", "float64", "mean share of the votes that agree", "0 to 1", True),
-    Column("estimate", "float64", "pass rate; missing: see `reason`", "0 to 1", True),
-    Column("low", "float64", "lower end of its interval", "0 to 1", True),
-    Column("high", "float64", "upper end", "0 to 1", True),
-    Column("grounded", "float64", "share of values in the PDF, of those looked up", "0 to 1", True),
+    Column("documents", "int64", "documents over which the row is averaged", "1 and up"),
+    Column("agreement", "float64", "mean share of votes that agree", "0 to 1", True),
+    Column("estimate", "float64", "estimated pass rate; if missing, see `reason`", "0 to 1", True),
+    Column("low", "float64", "lower limit of its interval", "0 to 1", True),
+    Column("high", "float64", "upper limit of its interval", "0 to 1", True),
+    Column("grounded", "float64", "share of looked-up values found in the PDF", "0 to 1", True),
     Column(
         "doubted", "float64", "share of values that the PDF or rules contradict", "0 to 1", True
     ),
     Column("gold", "float64", "pass rate against gold", "0 to 1", True),
-    Column("gap", "float64", "what the estimate is or would be, minus gold", "-1 to 1", True),
-    Column("reason", "string", "why there is no estimate", nullable=True),
+    Column("gap", "float64", "estimate, or what it would be, minus gold", "-1 to 1", True),
+    Column("reason", "string", "reason for a missing estimate", nullable=True),
 )
 _KEYS = {"runs": ["run"], "fields": ["run", "field"], "documents": ["run", "document"]}
 RUN_ESTIMATES, FIELD_ESTIMATES, DOCUMENT_ESTIMATES = tuple(
@@ -239,11 +239,11 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     runs, dataset : object
         See `run_agreement`. If the dataset has PDFs, values are looked up in them.
     vendors : mapping of str to str, optional
-        Vendor of a run's model; by default the one in the run's name, or that name's first word.
+        The vendor of each run's model; by default taken from the run's name, or its first word.
     rules : pandas.DataFrame, optional
-        What `xb.gold.check_rules` returns for the outputs.
+        The result of `xb.gold.check_rules` for the outputs.
     gold : Evaluations, optional
-        Results of `evaluate_runs` for documents that have gold, to check the estimate with.
+        Results of `evaluate_runs` for documents with gold data, to check the estimate.
     max_gap : float, optional
         Largest mean distance, over runs, between estimate and `gold`, in [0, 1].
     confidence, seed : float and int, optional
@@ -263,14 +263,16 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
 
     Notes
     -----
-    Each of the other vendors has one vote on a value: the share of its readable outputs that agree.
-    A value counts as right if half of the votes agree and it is not doubted: no broken rule names
-    its path, and it is in the PDF unless most values of its field are not. Array items that an
-    output lacks count as wrong, by their mean number. An unreadable output has the rate 0.
+    Each of the other vendors casts one vote on a value: the share of its readable outputs that
+    agree. A value counts as right if half of the votes agree with it and nothing contradicts it. A
+    value is contradicted if a broken rule contains its path, or if it is not in the PDF although
+    most values of its field are. Missing array items count as wrong, by their mean number. An
+    unreadable output has a rate of 0.
 
-    A document's interval goes from the rate with 3/4 of the votes to that with 1/4, doubts ignored;
-    over documents, from a lower bootstrap bound of the former to an upper one of the latter. There
-    is no estimate for fewer than three vendors, a mean agreement below 1/2, or a large gap to gold.
+    The interval for a document ranges from the rate that requires 3/4 of the votes to the rate that
+    requires only 1/4 and ignores contradictions. Over documents, it ranges from a lower bootstrap
+    bound of the former to an upper bound of the latter. There is no estimate if there are fewer
+    than three vendors, if the mean agreement is below 1/2, or if the gap to gold is large.
 
     Examples
     --------
@@ -418,15 +420,15 @@ CALIBRATION_COLUMNS = FrameSpec(
     "calibration",
     "one row per bin of confidence, ascending, and a last one, without `bin`, for all values",
     (
-        Column("bin", "Int64", "number of the bin; missing: all values", "0 and up", True),
+        Column("bin", "Int64", "number of the bin; missing for all values", "0 and up", True),
         Column("n", "int64", "values with a confidence and a verdict", "1 and up"),
-        Column("documents", "int64", "documents they come from", "1 and up"),
+        Column("documents", "int64", "documents of these rows", "1 and up"),
         Column("confidence", "float64", "mean confidence", "0 to 1"),
         Column("accuracy", "float64", "share of values that are right", "0 to 1"),
-        Column("low", "float64", "lower end of Wilson's interval, of documents", "0 to 1"),
-        Column("high", "float64", "upper end", "0 to 1"),
+        Column("low", "float64", "lower limit of the Wilson interval over documents", "0 to 1"),
+        Column("high", "float64", "upper limit of its interval", "0 to 1"),
         Column("brier", "float64", "mean squared error of the confidence", "0 to 1"),
-        Column("auroc", "Float64", "P(right above wrong); missing: one verdict", "0 to 1", True),
+        Column("auroc", "Float64", "P(right above wrong); NA if verdicts agree", "0 to 1", True),
     ),
 )
 
@@ -434,7 +436,7 @@ CALIBRATION_COLUMNS = FrameSpec(
 def calibration(
     evaluations: object, confidences: Any, *, bins: int = 10, confidence: float = 0.95
 ) -> pd.DataFrame:
-    """Measure the calibration of confidences, and how well they rank right above wrong.
+    """Measure how well confidences are calibrated, and how well they rank right above wrong.
 
     Parameters
     ----------

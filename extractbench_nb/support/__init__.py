@@ -1,1 +1,1 @@
-"""Files, concurrency, token counts, texts, HTML nodes, moved names: nothing domain-specific."""
+"""General helpers: files, concurrency, token counts, texts, HTML nodes, moved names."""

@@ -1,4 +1,4 @@
-"""Tables as grids of cells: reading, GriTS and other metrics, canonical form, detected objects."""
+"""Compare tables as grids of cells: reading, GriTS, canonical form, detected objects."""
 
 from typing import TYPE_CHECKING
 

@@ -488,7 +488,7 @@ CHANGE_COLUMNS = FrameSpec(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Canonical:
-    """A table in canonical form, its changes in the order of the steps, and the table as given."""
+    """A table in canonical form, with the original table and the changes in order."""
 
     table: Table
     changes: pd.DataFrame

@@ -56,7 +56,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """A table: its cells and the grid that they cover.
+    """A table, with its cells and the grid that they cover.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Table:
         return frame
 
     def to_html(self) -> str:
-        r"""Return the table as a ``table`` element, with spans and a head; its texts are escaped.
+        r"""Return the table as an HTML ``table`` element with spans, a head and escaped texts.
 
         `read_table` reads it as the same cells. Boxes and flags of projected row headers are not
         written; a character that XML cannot hold becomes U+FFFD. A cell that is not a rectangle is
@@ -159,7 +159,7 @@ class Table:
         return f'<div class="xb-root xb-cells {NO_MATHS}">{STYLE}{BORDERS}{self.to_html()}</div>'
 
     def part(self, rows: Iterable[int], columns: Iterable[int]) -> Table:
-        """Return the table with some of its lines, by number, in the order given.
+        """Return a table with the rows and columns of these numbers, in the given order.
 
         Cells span only the lines that are kept, as in a newly written table.
 

@@ -62,8 +62,8 @@ def array_tables(ev: Evaluation, path: str | None = None) -> tuple[Table, Table]
     ev : Evaluation
         An evaluation.
     path : str, optional
-        The array, as `show_matches` takes it: ``$.authors``, ``authors``. Optional if the
-        evaluation has one array.
+        The array, in a form that `show_matches` accepts: ``$.authors``, ``authors``. Optional if
+        the evaluation has one array.
 
     Returns
     -------
@@ -129,8 +129,8 @@ TABLE_ROW_COLUMNS = FrameSpec(
         Column("predicted_column", "Int64", "column in the predicted table", "0 and up", True),
         *ROW_COLUMNS.columns[2:],
         Column("reason", "string", "no_partner, differs, or empty"),
-        Column("gold_state", "string", "whether gold has the position", "present, missing"),
-        Column("counted", "bool", "true: every position enters the scores"),
+        Column("gold_state", "string", "whether the position exists in gold", "present, missing"),
+        Column("counted", "bool", "always true, as every position enters the scores"),
     ),
 )
 
@@ -139,7 +139,7 @@ PAPER_COLUMNS = FrameSpec(
     "one row per printed figure",
     (
         Column("table", "int64", "table of the paper", "2 or 3"),
-        Column("split", "string", "which tables", "simple, complex, all"),
+        Column("split", "string", "group of tables", "simple, complex, all"),
         Column("measure", "string", "as in `scores`, or AP50, AP75, AP, AR"),
         Column("tables", "int64", "tables that have a score", "0 and up"),
         Column("value", "Float64", "measured", "0 to 1", nullable=True),
@@ -189,7 +189,7 @@ class TableResult:
 
     @property
     def summary(self) -> pd.Series:
-        """Counts, and means and micro f-scores by measure."""
+        """Counts, means and micro F-scores by measure."""
         counts = self.scores[["run", "document", "readable"]].drop_duplicates()
         found: dict[str, Any] = {
             "tables": len(counts),
@@ -206,7 +206,7 @@ class TableResult:
 
     @property
     def meta(self) -> dict[str, str]:
-        """The settings on which scores depend."""
+        """The settings that affect the scores."""
         return {"variant": self.variant}
 
     def compare_paper(self) -> pd.DataFrame:
@@ -479,7 +479,7 @@ class TableImage:
 
     @property
     def words(self) -> Any:
-        """The words, as `from_objects` takes them; `InputError` if the file cannot be read."""
+        """The words, for `from_objects`; `InputError` if the file cannot be read."""
         path = self.folder / "words" / f"{self.id}_words.json"
         where = f"words {str(path)!r}"
         with reading(where, path):
@@ -584,15 +584,15 @@ def evaluate_images(  # noqa: PLR0913 - one flat call, as `evaluate_tables`
     n_jobs: int = 1,
     progress: bool = False,
 ) -> TableResult:
-    """Score the tables that were detected in images, against those of the true objects.
+    """Score tables detected in images against the tables of the true objects.
 
     Parameters
     ----------
     images : dict
         By id, the annotated image of a table, see `load_images`, or its true objects and its words,
-        as `from_objects` takes them.
+        in a form that `from_objects` accepts.
     predicted : dict
-        By id, the predicted objects, as `from_objects` takes them.
+        By id, the predicted objects, in a form that `from_objects` accepts.
     metrics, variant : str, optional
         As in `evaluate_tables`. ``grits_rawloc`` compares the boxes of rows and columns before
         conflicts are resolved.

@@ -142,12 +142,12 @@ LOCATED = GRITS_METRICS[2:]
 
 SCORE_COLUMNS = FrameSpec(
     "scores",
-    "one row per metric, its name in the index",
+    "one row per metric, with its name in the index",
     (
         Column("fscore", "float64", "2 x similarity / (positions of both grids)", "0 to 1"),
         Column("precision", "float64", "similarity / positions of the predicted grid", "0 to 1"),
         Column("recall", "float64", "similarity / positions of the true grid", "0 to 1"),
-        Column("upper_bound", "float64", "no alignment gives a greater fscore", "0 to 1"),
+        Column("upper_bound", "float64", "upper bound of fscore over all alignments", "0 to 1"),
     ),
 )
 
@@ -171,7 +171,7 @@ PAIR_COLUMNS = FrameSpec(
         Column("true", "Int64", "index of the true table; NA if there is none", "0 and up", True),
         Column("predicted", "Int64", "index of the predicted table", "0 and up", True),
         Column("similarity", "float64", "sum over the aligned positions", "0 and up"),
-        Column("fscore", "float64", "of the pair", "0 to 1"),
+        Column("fscore", "float64", "F-score of the pair", "0 to 1"),
     ),
 )
 
@@ -340,11 +340,11 @@ def grits(
     Parameters
     ----------
     true, predicted : list of dict, str, pandas.DataFrame, pathlib.Path, Table, or list of tables
-        Two tables in any form that `read_table` reads: cells with ``row_nums`` and ``column_nums``,
-        and if known ``text`` (or ``cell_text``), ``bbox`` (x0, y0, x1, y1) and
-        ``is_column_header``; HTML, CSV or a table in Markdown; a DataFrame; a JSON array of
-        objects. Or two lists of such tables, those of a page or document, in any order; beside a
-        list, also a text with several tables in HTML or Markdown.
+        Two tables in any form that `read_table` accepts: cells with ``row_nums`` and
+        ``column_nums`` and, if known, ``text`` (or ``cell_text``), ``bbox`` (x0, y0, x1, y1) and
+        ``is_column_header``; HTML, CSV or Markdown; a DataFrame; or a JSON array of objects. To
+        compare the tables of a page or document, pass two lists of such tables in any order; one of
+        them may be a text with several tables in HTML or Markdown.
     metrics : str or sequence of str, optional
         ``top`` (topology: which positions a cell covers), ``con`` (content: its text), ``loc``
         (location: its box) and ``rawloc`` (the predicted boxes as a model gave them, against the
@@ -352,9 +352,9 @@ def grits(
         ``loc`` if a cell has no box.
     variant : str, optional
         ``"paper"``: intersection over union, and the longest common subsequence.
-        ``"paper_substring"``: the longest common substring, as the paper's text has it.
-        ``"released"``: what the published code computes, for comparison with the literature: the
-        smallest box around both in place of the union, and difflib's matching blocks.
+        ``"paper_substring"``: the longest common substring, as described in the paper's text.
+        ``"released"``: the rules of the published code, for comparison with the literature (the
+        smallest box around both instead of the union, and difflib's matching blocks).
 
     Returns
     -------
@@ -372,12 +372,12 @@ def grits(
     -----
     Section 6 of Smock, Pesala and Abraham, "PubTables-1M: Towards a universal dataset and metrics
     for training and evaluating table extraction models" (2021), equations 1 and 2. The search is a
-    heuristic: ``fscore`` is a lower bound of the best one, ``upper_bound`` an upper one. Among
-    alignments that are equally good, one is chosen by a fixed rule, see `align`. Two empty tables
-    are equal. If one table is empty, the f-score is 0, and the ratio over its positions is 1.
+    heuristic, so ``fscore`` is a lower bound of the best score, and ``upper_bound`` an upper bound.
+    If several alignments are equally good, a fixed rule chooses one (see `align`). Two empty tables
+    are equal. If one table is empty, the F-score is 0, and the ratio over its positions is 1.
 
-    Tables of lists are paired one to one so that the sum of their similarities is the greatest
-    (Hungarian method), for each metric; the scores are ratios of this sum and all positions. Smock
+    For each metric, the tables in lists are paired one to one so that the sum of their similarities
+    is the greatest (Hungarian method). The scores are ratios of this sum to all positions. Smock
     et al., "PubTables-v2: A new large-scale dataset for full-page and multi-page table extraction"
     (2025), as in the package grits-metric 0.7.0.
 
@@ -458,8 +458,8 @@ def read_lists(
 ) -> tuple[list[Table], list[Table], dict[int, str]]:
     """Read two tables, or lists of them; a predicted one that is unreadable is empty.
 
-    Beside a list, a text may hold several tables, and one table is a list of one. The dict has the
-    reasons by index.
+    Beside a list, a text may contain several tables, and one table is a list of one. The dict has
+    the reasons by index.
     """
     is_page = is_list_of_tables(true) or is_list_of_tables(predicted)
     sides: tuple[list[Table], list[Table]] = [], []

@@ -171,7 +171,7 @@ def _number(value: Any) -> float:
 
 
 def to_objects(table: Any) -> pd.DataFrame:
-    """Return the objects that a model should find: the inverse of `from_objects`.
+    """Return the objects that a model should find (the inverse of `from_objects`).
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ DETECTION_COLUMNS = FrameSpec(
         Column("predicted", "int64", "predicted objects, of any score", "0 and up"),
         Column("AP50", "Float64", "average precision at overlap 0.5", "0 to 1", nullable=True),
         Column("AP75", "Float64", "average precision at overlap 0.75", "0 to 1", nullable=True),
-        Column("AP", "Float64", "its mean over ten overlaps", "0 to 1", nullable=True),
+        Column("AP", "Float64", "average precision over ten overlaps", "0 to 1", nullable=True),
         Column("AR", "Float64", "mean recall over ten overlaps", "0 to 1", nullable=True),
     ),
 )
@@ -278,14 +278,14 @@ _Found: TypeAlias = tuple[int, int, Numbers, _Flags]
 
 
 def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> pd.DataFrame:
-    """Score detected objects by average precision and average recall, as COCO defines them.
+    """Score detected objects by average precision and average recall, as defined by COCO.
 
     Parameters
     ----------
     true, predicted : dict or list
-        The objects of each image, as `from_objects` takes them: a dict from the name of an image,
-        or a list with an entry per image. An image that a dict `predicted` lacks has no predicted
-        objects.
+        The objects of each image, in a form that `from_objects` accepts: a dict from the name of an
+        image, or a list with an entry per image. An image that a dict `predicted` lacks has no
+        predicted objects.
     task : str, optional
         ``"structure"`` (the parts of a table) or ``"detection"`` (the tables of a page).
 
@@ -303,7 +303,7 @@ def detection_scores(true: Any, predicted: Any, *, task: str = "structure") -> p
     Notes
     -----
     As pycocotools computes them. In each image, the 100 predicted objects of a label with the
-    highest scores are matched, the best first, each to the free true object with the largest
+    highest scores are matched, best first, each to the free true object with the largest
     intersection over union, if it is at least t. Average precision is the mean, over recalls 0,
     0.01, ... 1, of the highest precision at that recall or above; ``AP`` and ``AR`` are means over
     t = 0.5, 0.55, ... 0.95. Of equal scores, the first image and object precede; of equal overlaps,
@@ -368,7 +368,7 @@ def score_detections(images: Iterable[tuple[Detected, Detected]]) -> pd.DataFram
 
 
 def _matched(overlaps: Numbers) -> _Flags:
-    """Say at which of `_OVERLAPS` each predicted box, the best first, finds a free true one."""
+    """Say at which of `_OVERLAPS` each predicted box, best first, finds a free true one."""
     hits = np.zeros((len(_OVERLAPS), len(overlaps)), dtype=np.bool_)
     if not overlaps.size:
         return hits

@@ -34,11 +34,11 @@ TABLE_CHECK_COLUMNS = FrameSpec(
     (
         Column("table", "int64", "its number", "0 and up"),
         Column("rows_overlap", "boolean", "whether rows overlap; NA without boxes", nullable=True),
-        Column("columns_overlap", "boolean", "the same of columns", nullable=True),
+        Column("columns_overlap", "boolean", "the same for columns", nullable=True),
         Column("objects", "Int64", "table, rows, columns, headers, spanning cells", "", True),
         Column("content_distance", "Float64", "mean distance from the source", "0 to 1", True),
         Column("kept", "bool", "whether the table passes all checks"),
-        Column("reason", "string", "why it does not; empty if it does"),
+        Column("reason", "string", "reason why it fails; empty if it passes"),
     ),
 )
 
@@ -50,7 +50,7 @@ def check_tables(
     max_objects: int = 100,
     limit: float = 0.05,
 ) -> pd.DataFrame:
-    """Apply the paper's quality control: decide which tables are kept, with the reason if not.
+    """Apply the paper's quality control: decide which tables to keep, with reasons for the rest.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ STATISTIC_COLUMNS = FrameSpec(
         Column("id", "string", "short name"),
         Column("where", "string", "section or table"),
         Column("published", "string", "the printed figure"),
-        Column("formula", "string", "what it follows from; missing if from no other", "", True),
+        Column("formula", "string", "formula over other figures, if any", "", True),
         Column("recomputed", "Float64", "the value of the formula", "", True),
         Column("agrees", "boolean", "whether it rounds to the printed figure", "", True),
     ),
@@ -305,11 +305,11 @@ ERRATA_COLUMNS = FrameSpec(
     "errata",
     "one row per erratum",
     (
-        Column("id", "string", "short name, for figures that of `statistics`"),
+        Column("id", "string", "short name; for figures, the name in `statistics`"),
         Column("where", "string", "section, table or figure"),
         Column("published", "string", "the printed figure or statement"),
         Column("recomputed", "string", "the recomputed figure or finding"),
-        Column("explanation", "string", "why"),
+        Column("explanation", "string", "reason"),
         Column("severity", "string", "effect on the results", "medium, low"),
     ),
 )

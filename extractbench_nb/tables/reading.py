@@ -401,8 +401,8 @@ def read_table(
         Markdown is removed. By default texts are those of the code published with GriTS: white
         space unchanged, the texts of elements joined by spaces (``H 2 O``).
     header_rows : int, optional
-        How many rows are the header, for a table that does not say so: lists of lists, CSV,
-        Markdown. By default the first one of these, and what cells and HTML say.
+        Number of header rows, for a table that does not declare them: lists of lists, CSV,
+        Markdown. By default the first row of these, and the declared rows of cells and HTML.
 
     Returns
     -------

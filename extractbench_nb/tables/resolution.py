@@ -40,7 +40,7 @@ RESOLVED_COLUMNS = FrameSpec(
         Column(
             "object",
             "Int64",
-            "position in the input; missing: created during assembly",
+            "position in the input; missing if created during assembly",
             nullable=True,
         ),
         Column("label", "string", "class", "STRUCTURE_LABELS"),
@@ -59,11 +59,14 @@ CHANGE_COLUMNS = FrameSpec(
     "one row per change of an object, in the order of the steps",
     (
         Column(
-            "object", "Int64", "position in the input; missing: a word, or created", nullable=True
+            "object",
+            "Int64",
+            "position in the input; missing for words and new objects",
+            nullable=True,
         ),
         Column("step", "string", "step of conflict resolution", ", ".join(STEPS)),
         Column("action", "string", "what was done", "dropped, aligned, shrunk"),
-        Column("reason", "string", "why"),
+        Column("reason", "string", "reason"),
         Column("rows", "object", "rows covered afterwards, if that changed", nullable=True),
         Column("columns", "object", "columns covered afterwards, if that changed", nullable=True),
     ),

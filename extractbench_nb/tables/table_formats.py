@@ -354,7 +354,7 @@ _NUMERIC = 0.25
 
 
 class Seen(NamedTuple):
-    """A table found in a text: its kind, the part that holds it, and notes on the rest."""
+    """A table found in a text: its kind, the part that contains it, and notes on the rest."""
 
     kind: str
     text: str
@@ -470,7 +470,7 @@ class _PipeTable(NamedTuple):
 
 
 def looks_like_markdown(text: str) -> bool:
-    """Whether a text holds a pipe table."""
+    """Whether a text contains a pipe table."""
     return bool(_pipe_tables(text)[1])
 
 

@@ -336,7 +336,7 @@ def count_nodes(table: Table) -> int:
 
 COMPARISON_COLUMNS = FrameSpec(
     "table_comparison",
-    "one row per metric, its name in the index",
+    "one row per metric, with its name in the index",
     (
         Column("score", "Float64", "f-score or similarity", "0 to 1", nullable=True),
         Column("precision", "Float64", "of the metrics that have one", "0 to 1", nullable=True),
@@ -364,7 +364,7 @@ def compare_tables(
     *,
     variant: str = "paper",
 ) -> pd.DataFrame:
-    """Compare two tables by all metrics that the paper names.
+    """Compare two tables with all metrics mentioned in the paper.
 
     Parameters
     ----------

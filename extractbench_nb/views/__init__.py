@@ -1,4 +1,4 @@
-"""What people look at: interactive and static views, cards, figures and reports."""
+"""Show results in interactive views with static fallbacks, and in cards, figures and reports."""
 
 from typing import TYPE_CHECKING
 

@@ -330,7 +330,7 @@ class EvidenceView(View):
     # --- corrections ------------------------------------------------------------------------
 
     def do_draft(self, text: Any) -> None:
-        """Take the text that is typed for gold's value."""
+        """Take the text that is typed for the gold value."""
         if isinstance(text, str):
             self._draft, self._problem = text, ""
 

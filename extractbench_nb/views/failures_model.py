@@ -346,7 +346,7 @@ class Rows:
         return Heatmap(rows, columns, cells, row_page, column_page)
 
     def _ranked(self, places: Places, selection: Selection, axis: str) -> pd.DataFrame:
-        """Sum up the items of an axis by name, the worst first; what is invented or equal last."""
+        """Sum up the items of an axis by name, worst first; what is invented or equal last."""
         lines = self.measured(places, selection, axis)
         last = pd.Series(data=False, index=lines.index)
         if selection.pair is not None and axis != self.compared:

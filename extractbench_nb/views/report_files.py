@@ -42,7 +42,7 @@ def write_report(
     losses: pd.DataFrame | None = None,
     measure: str | None = None,
 ) -> Path:
-    r"""Write a report into a folder; existing files of its names are replaced.
+    r"""Write a report to a folder, replacing existing files with the same names.
 
     Parameters
     ----------

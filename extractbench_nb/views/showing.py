@@ -1,4 +1,4 @@
-"""Views for the notebook: each is one widget with a static page, plain HTML without JavaScript."""
+"""Views for notebooks: each is one widget with a static fallback, plain HTML without JavaScript."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def show(  # noqa: PLR0913 - options, all but two by name
     Parameters
     ----------
     subject : Schema, dict, pathlib.Path, str, or a result
-        A schema as `evaluate` takes it, an Evaluation, Evaluations or TableEvaluations (shown as by
-        `explore`), what `grits`, ``construction.compare`` or `from_objects` returns, or one
-        TableImage of `load_images`.
+        A schema in a form that `evaluate` accepts; an Evaluation; Evaluations or TableEvaluations,
+        which are shown as by `explore`; the result of `grits`, ``construction.compare`` or
+        `from_objects`; or one TableImage from `load_images`.
     evaluation : Evaluation, Evaluations or pandas.DataFrame, optional
         Adds a mean score and a bar of outcomes to every node of a schema.
     name : str, optional
@@ -66,16 +66,16 @@ def show(  # noqa: PLR0913 - options, all but two by name
     Returns
     -------
     View
-        A widget, shown as the last value of a notebook cell. Its selection and filters are
-        attributes to read, assign and observe, ``code`` is an expression for what it shows, and
-        ``save(path)`` and ``to_html()`` write a static page.
+        A widget, which is displayed as the last value of a notebook cell. Its selection and filters
+        are attributes that can be read, assigned and observed. ``code`` is an expression for the
+        shown data, and ``save(path)`` and ``to_html()`` write a static fallback.
 
     Raises
     ------
     InputError
-        `subject` has no view; `evaluation` is given although `subject` is not a schema, has no
-        fields, or is of other schemas; `name` is not a Python expression for a variable; `image`
-        cannot be read, or has another size than the image of the objects.
+        `subject` has no view. `evaluation` is given although `subject` is not a schema, or it has
+        no fields or belongs to other schemas. `name` is not a Python expression for a variable.
+        `image` cannot be read, or its size differs from the image of the objects.
     SchemaError
         `subject` is neither a result nor a valid schema.
     UnavailableError
@@ -184,12 +184,13 @@ def explore(  # noqa: PLR0913 - options by name
     citations: pd.DataFrame | None = None,
     name: str | None = None,
 ) -> View:
-    """Show where and how runs fail: a heatmap, and the values of its cells, failures first.
+    """Show where and how runs fail, with a heatmap and the values of its cells, failures first.
 
     Parameters
     ----------
     source : Evaluations, Evaluation, ScoredResult, pandas.DataFrame, mapping or list
-        Results with the frame `fields` or `rows`, or this frame, as `breakdown` takes them.
+        Results with the frame `fields` or `rows`, or this frame, in a form that `breakdown`
+        accepts.
     rows : str, optional
         Rows of the heatmap: ``field``, ``document`` or ``run``.
     columns : str, optional
@@ -243,7 +244,7 @@ def show_evidence(
     side: str = "predicted",
     citations: pd.DataFrame | None = None,
 ) -> View:
-    """Show where values are found in a document: gold and predicted values next to the PDF page.
+    """Show where values occur in a document: gold and predicted values next to the PDF page.
 
     Parameters
     ----------
@@ -290,7 +291,7 @@ def workbench(
     judge: str | Judge = "offline",
     profile: str | Profile = "strict",
 ) -> View:
-    """Tune a metric on cases, with controls for its params, live scores and a threshold curve.
+    """Try a metric on cases, with controls for its params, live scores and a threshold curve.
 
     Parameters
     ----------

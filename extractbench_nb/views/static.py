@@ -116,10 +116,10 @@ def score_text(score: float | None) -> str:
 
 
 def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
-    """Remove the live part of every view in a saved notebook; the static views are kept.
+    """Remove the live part of every view in a saved notebook, and keep the static fallback.
 
-    A notebook stores both parts of a view, as two outputs, and shows the static one if there is
-    no kernel. Without the live parts, the file does not change from run to run.
+    A notebook stores both parts of a view, as two outputs, and shows the fallback if there is no
+    kernel. Without the live parts, the file does not change from run to run.
 
     Parameters
     ----------
@@ -131,8 +131,8 @@ def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
     Returns
     -------
     int
-        Number of live parts that were removed. Widgets without a static view (of other packages)
-        are kept; the state of widgets is removed if no widget is left.
+        Number of live parts that were removed. Widgets without a static fallback (from other
+        packages) are kept; the state of widgets is removed if no widget is left.
 
     Raises
     ------
@@ -161,12 +161,12 @@ def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
     return changed
 
 
-#: The name of a static view, with which the live view beside it finds and hides it.
+#: Names a twin, so that the live view beside it can hide it.
 _NAMED = re.compile(r'^(<div) data-xb="[0-9a-f]+"')
 
 
 def drop_live_parts(outputs: list[Any]) -> int:
-    """Drop the live views that follow their static views from the outputs of a cell."""
+    """Drop the live views that follow their static twins from the outputs of a cell."""
     dropped = 0
     for at in reversed(range(len(outputs))):
         data = outputs[at].get("data", {})

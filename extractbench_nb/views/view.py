@@ -89,7 +89,7 @@ class Choice(traitlets.Unicode[str, str | bytes]):
 
 
 class View(anywidget.AnyWidget):
-    """A picture in a notebook: one widget, with a static view for pages without a kernel.
+    """A view in a notebook: one widget, with a static fallback for pages without a kernel.
 
     Messages from the page and assignments in Python are handled one after the other, in whichever
     threads they arrive. A subclass declares its state as traits, draws it in `draw`, and handles an
@@ -264,10 +264,10 @@ class View(anywidget.AnyWidget):
         """What this view is called in the way back."""
         return repr(self).split(" · ")[0]
 
-    # --- static page ------------------------------------------------------------------------------
+    # --- static fallback --------------------------------------------------------------------------
 
     def to_html(self) -> str:
-        """Write the static page: HTML of what is shown now, which needs no JavaScript."""
+        """Return the static fallback, which is HTML of the current view without JavaScript."""
         trees = self.trees()
         page, *parts = trees
         shown = self._opened[-1][1] if self._opened else self
@@ -289,10 +289,10 @@ class View(anywidget.AnyWidget):
         return data, {}
 
     def _ipython_display_(self) -> None:
-        """Display the static view and the widget: each hides where the other is shown.
+        """Display the static fallback and the widget; each hides if the other is shown.
 
-        As two representations of one output, the live one would hide the static one where
-        there is no kernel.
+        As two representations of one output, the live one would hide the twin where there is no
+        kernel.
         """
         from IPython.core.display_functions import publish_display_data
 
@@ -307,16 +307,15 @@ _DARK = (
     '.xb-theme.xb-dark, body[data-jp-theme-light="false"] .xb-theme, body.vscode-dark .xb-theme, '
     'html[theme="dark"] .xb-theme'
 )
-#: What a notebook says about tables, lists and code does not hold in a static view.
+#: What a notebook says about tables, lists and code does not hold in a twin.
 _RESET = ".xb :where(:not(svg, svg *, img)) { all: revert; }\n"
 
 
 def style(*views: View, static: bool = False) -> str:
-    """Return the stylesheet of views, for a live page or for a static page.
+    """Return the stylesheet of views, for a live page or for the static twin of a view.
 
     All its rules are as strong as rules with an id, so that those of a notebook do not change a
-    static view, and those of a static view apply to views of its kind only. Among them, the last
-    one wins.
+    twin, and those of a twin apply to twins of its kind only: their order says which holds.
     """
     colours = f".xb-theme {{{css_variables(LIGHT)}}}\n{_DARK} {{{css_variables(DARK)}}}\n"
     around = asset("theme.css", *(["static.css"] if static else []))

@@ -32,17 +32,17 @@ RESULT_COLUMNS = FrameSpec(
     "results",
     "one row per case",
     (
-        Column("gold", "object", "gold's value; None also if missing", nullable=True),
+        Column("gold", "object", "gold value; None also if missing", nullable=True),
         Column("predicted", "object", "predicted value; None also if missing", nullable=True),
         Column("score", "Float64", "score; missing without a verdict", "0 to 1", True),
         Column("passed", "boolean", "whether the score passes", nullable=True),
         Column("outcome", "string", "result, as in `Evaluation.fields`"),
         Column("reason", "string", "short code of the reason"),
         Column("baseline_score", "Float64", "score of the baseline", "0 to 1", True),
-        Column("baseline_passed", "boolean", "whether it passes there", nullable=True),
+        Column("baseline_passed", "boolean", "whether it passes with the baseline", nullable=True),
         Column("flip", "string", "change of the verdict", f"{GAINED}, {LOST}", True),
         Column("expected", "boolean", "the expected verdict", nullable=True),
-        Column("error", "string", "why there is no verdict", nullable=True),
+        Column("error", "string", "reason for a missing verdict", nullable=True),
     ),
 )
 CURVE_COLUMNS = FrameSpec(
@@ -50,11 +50,11 @@ CURVE_COLUMNS = FrameSpec(
     "one row per value of the threshold",
     (
         Column("param", "string", "the param that changes; `score` if the score itself does"),
-        Column("threshold", "float64", "its value"),
+        Column("threshold", "float64", "value of the threshold"),
         Column("passing", "int64", "cases that pass", "0 and up"),
-        Column("pass_rate", "Float64", "passing / cases; one without a verdict fails", "0 to 1"),
-        Column("labelled", "int64", "cases with a verdict and an expected one", "0 and up"),
-        Column("accuracy", "Float64", "share of the labelled that agree", "0 to 1", True),
+        Column("pass_rate", "Float64", "passing / cases; a case without a verdict fails", "0 to 1"),
+        Column("labelled", "int64", "cases with a verdict and an expected verdict", "0 and up"),
+        Column("accuracy", "Float64", "share of labelled cases that agree", "0 to 1", True),
     ),
 )
 

@@ -10,20 +10,20 @@ from extractbench_nb.core.registered import registered
 from extractbench_nb.core.values.json_values import canonical_unordered, json_text
 from extractbench_nb.support.folding import normalize_value
 
-_ARRAY = r"""Align items one to one; an item matches if each of its fields passes its own metric.
+_ARRAY = r"""Align items one to one; a pair matches if each of its fields passes its own metric.
 
-Alignment maximises the number of matched pairs, then their similarity, whatever the order of the
-items. A pair in which one field fails is partial: one missed and one spurious item. Profile
-``strict`` scores the array by F1 and counts the fields of its items in its place.
+The alignment maximises first the number of matched pairs and then their similarity, regardless of
+the order of the items. A pair with at least one failing field does not count as matched. In profile
+``strict``, the array is scored by F1, and the fields of its items are counted instead of the array.
 
 Notes
 -----
 .. math::
 
-    s(G, P) = \frac{\text{matched}}{|G|} \qquad s_{\text{strict}}(G, P) =
-        \frac{2 \cdot \text{matched}}{{|G|} + {|P|}}
+    s_{\text{strict}}(G, P) = \frac{2 \cdot \text{matched}}{{|G|} + {|P|}} \qquad
+        s_{\text{paper}}(G, P) = \frac{\text{matched}}{|G|}
 
-The params from ``model`` on are used only with ``alignment="llm"``.
+The params ``model`` to ``max_tokens`` are used only with ``alignment="llm"``.
 """
 
 REGISTRY.add(
@@ -39,20 +39,21 @@ REGISTRY.add(
                 0.5,
                 0.0,
                 1.0,
-                meaning="Lowest similarity in [0, 1] of a pair that is partial, not missed.",
+                meaning="The lowest similarity, in [0, 1], of a differing pair. Items that are "
+                "less similar count as missed and spurious.",
             ),
             Param(
                 "key",
                 "names",
-                meaning="Fields of the items that identify them. Items with equal keys are paired, "
-                "whatever their similarity: keys that are the same JSON, then keys that the "
-                "metrics of these fields pass. Items without a key, and those without a partner, "
+                meaning="The fields that identify an item. Items with equal keys are paired, no "
+                "matter how similar they are: first if their keys are the same JSON, then if the "
+                "keys pass the metrics of these fields. Items without a key or without a partner "
                 "are aligned by similarity.",
             ),
         ),
-        "matched / gold items >= pass_threshold",
+        "score >= pass_threshold",
         "ExtractBench paper, section 3.4",
-        "items aligned one to one, each item field by its own metric",
+        "items aligned one to one, each field by its own metric",
         "pass_threshold",
         _ARRAY,
         aligns=True,
@@ -67,21 +68,21 @@ REGISTRY.add(
     "F1 >= pass_threshold",
     "extractbench_nb",
     "F1 of two sets of scalars",
-    use="arrays of scalars, order and repetition aside",
+    use="arrays of scalars, ignoring order and repetition",
 )
 def set_f1(
     gold: Any, predicted: Any, *, pass_threshold: float = 0.7, normalize_text: bool = True
 ) -> float:
-    r"""F1 of two arrays as sets of values; order and repetition are ignored.
+    r"""Compute the F1 score of two arrays as sets, ignoring order and repetition.
 
-    An object counts as its canonical JSON text. Two empty arrays score 1.
+    Objects are compared by their canonical JSON text. Two empty arrays score 1.
 
     Parameters
     ----------
     pass_threshold : float, optional
-        Lowest score in [0, 1] that passes.
+        The lowest score that passes, in [0, 1].
     normalize_text : bool, optional
-        Whether texts are compared as `string_normalized` does: without case, white space,
+        Whether to compare texts like `string_normalized`, which ignores case, white space,
         punctuation and Unicode variants.
 
     Notes
@@ -133,26 +134,27 @@ def table_grits(
     measure: str = "con",
     variant: str = "paper",
 ) -> float:
-    r"""Grid table similarity of two arrays of flat objects: one row per object, one column per key.
+    r"""Compute the grid table similarity of two arrays of flat objects.
 
-    A column is compared with the one of the same key; a key that only one side has counts as
-    missing or made up. Rows are aligned in order, unlike the items of an alignment.
+    Each object is a row, and each key a column. Columns with the same key are compared; a key that
+    occurs on only one side counts as a missing or spurious column. Unlike in ``array_llm``, rows
+    are aligned in order.
 
-    A cell that holds an object or an array is compared as a whole, and never as text: it scores 1
-    if the other cell is of the same type and has the same values at the same places, else 0. Nulls
-    and empty objects and arrays within it do not count. An item that is not an object is a row with
-    one cell. Texts stay as they are, null and a missing key are empty, other values are written as
-    by `read_table`: 1.0 is 1. The keys determine the columns, so that the score is exact, not a
-    lower bound; two empty arrays score 1.
+    A cell that contains an object or an array is compared as a whole. It scores 1 if the other cell
+    has the same type and the same values at the same paths, and 0 otherwise. Nulls, empty objects
+    and empty arrays inside it are ignored. An item that is not an object counts as a row with one
+    cell. Texts are compared unchanged, nulls and missing keys count as empty cells, and other
+    values are written as by `read_table`, which turns 1.0 into 1. Because the keys determine the
+    columns, the score is exact rather than a lower bound. Two empty arrays score 1.
 
     Parameters
     ----------
     pass_threshold : float, optional
-        Lowest score in [0, 1] that passes.
+        The lowest score that passes, in [0, 1].
     measure : str, optional
-        ``"con"``: content; ``"top"``: the shape alone.
+        What is compared: ``"con"`` for the content, ``"top"`` for the shape alone.
     variant : str, optional
-        How texts are compared, as in `grits`.
+        How texts are compared; see `grits`.
 
     Notes
     -----
@@ -160,8 +162,8 @@ def table_grits(
 
         s(G, P) = \frac{2 \sum_{i,j} f(\tilde{G}_{ij}, \tilde{P}_{ij})}{{|G|} + {|P|}}
 
-    The sum is over the cells of the aligned rows and columns, f is the similarity of two cells
-    (under ``con`` that of their texts), and the bars count all cells.
+    The sum is taken over the cells of the aligned rows and columns. f is the similarity of two
+    cells (for ``con``, the similarity of their texts), and the bars denote the number of cells.
 
     Examples
     --------

@@ -138,7 +138,7 @@ def judged_texts(
 
     The judge's tokens make equal dates, quantities and initials similar; they are read of texts
     that do not occur on the other side. Long texts are compared as texts only: they share enough
-    words if they mean the same.
+    words if they have the same meaning.
     """
     texts = [[json_text(v) for v in side] for side in (gold, predicted)]
     if max(map(len, itertools.chain(*texts))) > _LONGEST_READ:

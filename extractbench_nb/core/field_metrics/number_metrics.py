@@ -18,8 +18,9 @@ from extractbench_nb.support.foreign_values import as_written
 _NUMERIC = ("number", "integer", "any")
 _PARSE = {
     "choices": ("plain", "lenient"),
-    "meaning": "``plain`` reads texts as JSON writes numbers, ``lenient`` also thousands "
-    "separators, currency signs, percent, units, scale words, and parentheses for negatives.",
+    "meaning": "``plain`` accepts texts that are written like JSON numbers. ``lenient`` also "
+    "accepts thousands separators, currency signs, percentages, units, scale words, and "
+    "parentheses for negative numbers.",
 }
 
 
@@ -48,7 +49,7 @@ def _same(one: int | float, two: int | float) -> bool:
     use="counts, amounts that must not be rounded",
 )
 def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
-    r"""Compare as numbers: ``1``, ``1.0`` and ``"1"`` are equal.
+    r"""Compare values as numbers, so that ``1``, ``1.0`` and ``"1"`` are equal.
 
     Notes
     -----
@@ -79,7 +80,7 @@ def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     },
     estimate=near_numbers,
     reflexive={int, float},
-    use="reported values; default for numbers",
+    use="reported values; the default for numbers",
     preset={"tolerance": 0.001},
     default_for="number",
 )
@@ -91,17 +92,17 @@ def number_tolerance(
     mode: str = "relative",
     parse: str = "plain",
 ) -> bool:
-    r"""Accept numbers within a margin, a share of gold or a distance.
+    r"""Accept numbers within a relative or absolute margin.
 
-    Gold 0 needs exactly 0 in relative mode. NaN and infinities equal nothing but themselves.
+    In relative mode, a gold value of 0 accepts only 0. NaN and infinities equal only themselves.
 
     Parameters
     ----------
     tolerance : float, optional
-        The margin: a share of gold (0.001 is 0.1 %), or the distance itself where `mode` is
+        The margin: a share of the gold value (0.001 is 0.1%), or a distance if `mode` is
         ``absolute``.
     mode : str, optional
-        ``relative`` (ExtractBench paper, Table 4 and appendix C) or ``absolute``.
+        ``relative``, as in the ExtractBench paper (Table 4 and appendix C), or ``absolute``.
 
     Notes
     -----
@@ -151,7 +152,9 @@ def _is_finite(number: int | float) -> bool:
     default_for="integer",
 )
 def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
-    r"""Compare as integers: ``3``, ``3.0`` and ``"3"`` are equal, ``3.7`` is not an integer.
+    r"""Compare values as integers, so that ``3``, ``3.0`` and ``"3"`` are equal.
+
+    A value with a fraction, such as ``3.7``, is not an integer.
 
     Notes
     -----
@@ -184,9 +187,9 @@ def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     default_for="boolean",
 )
 def boolean_exact(gold: Any, predicted: Any) -> bool:
-    r"""Compare booleans; the words ``true`` and ``false`` count as such, numbers do not.
+    r"""Compare booleans, accepting the words ``true`` and ``false`` but no numbers.
 
-    Two values that are not booleans are compared by their JSON text.
+    Two values that are not booleans are compared as JSON text.
 
     Notes
     -----

@@ -20,7 +20,7 @@ APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
 
 
 class MetricScore(NamedTuple):
-    """What a metric may return instead of a plain number.
+    """A score with a reason, which a metric may return instead of a number.
 
     Parameters
     ----------
@@ -187,11 +187,11 @@ METRIC_COLUMNS = FrameSpec(
     "metrics",
     "one row per metric",
     (
-        Column("metric", "string", "name to write in evaluation_config"),
+        Column("metric", "string", "name to use in evaluation_config"),
         Column("applies_to", "string", "JSON types that it compares"),
         Column("params", "object", "params and their defaults, as a dict"),
         Column("ranges", "string", "allowed values of each param"),
-        Column("pass_rule", "string", "when a score passes"),
+        Column("pass_rule", "string", "condition under which a score passes"),
         Column("judged", "bool", "whether a judge decides it"),
         Column("source", "string", "source of the definition"),
         Column("summary", "string", "what it compares"),
@@ -359,14 +359,14 @@ def metric(
     Warns
     -----
     UserWarning
-        The name is that of another function, which is replaced.
+        The name belongs to another function, which is replaced.
 
     Notes
     -----
-    The function returns a score in [0, 1] or a bool, or a `MetricScore`. It passes at its param
-    ``threshold`` (or ``pass_threshold``) if it has one, else at 1.0. It gets only values that are
-    present on both sides, arrays and objects as copies. It may be ``async``. An exception that it
-    raises is recorded as outcome ``judge_error``.
+    The function returns a score in [0, 1], a bool, or a `MetricScore`. A value passes if its score
+    reaches the param ``threshold`` (or ``pass_threshold``) or, without such a param, 1.0. The
+    function is called only if both values are present, with copies of arrays and objects. It may be
+    ``async``. If it raises an exception, the outcome is ``judge_error``.
 
     Examples
     --------
@@ -422,7 +422,7 @@ def unregister(name: str) -> None:
 
 
 def metrics() -> pd.DataFrame:
-    """List the metrics that an ``evaluation_config`` can name, the user's own included.
+    """List the metrics that an ``evaluation_config`` can select, including the user's own.
 
     Returns
     -------

@@ -32,7 +32,7 @@ _TEXT, _EQUAL = ("string", "any"), "score is 1"
     by_format={"uri": "string_url"},
 )
 def string_exact(gold: Any, predicted: Any) -> bool:
-    r"""Compare character by character, case included; nothing is stripped.
+    r"""Compare texts character by character, including case and white space.
 
     Notes
     -----
@@ -58,7 +58,7 @@ def string_exact(gold: Any, predicted: Any) -> bool:
     use="enums, units, status words",
 )
 def string_case_insensitive(gold: Any, predicted: Any) -> bool:
-    r"""Compare after Unicode case folding; nothing is stripped.
+    r"""Compare texts character by character after Unicode case folding.
 
     Notes
     -----
@@ -79,17 +79,17 @@ def string_case_insensitive(gold: Any, predicted: Any) -> bool:
     _TEXT,
     _EQUAL,
     "extractbench_nb",
-    "equal text; white space, punctuation, case and Unicode aside",
+    "equal text, ignoring white space, punctuation, case and Unicode variants",
     estimate=judged_texts,
     reflexive={str},
-    use="text; case, spacing, punctuation and Unicode aside",
+    use="text, ignoring case, spacing, punctuation and Unicode variants",
 )
 def string_normalized(gold: Any, predicted: Any) -> bool:
-    r"""Compare texts; case, white space, punctuation, accents and Unicode variants are ignored.
+    r"""Compare texts, ignoring case, white space, punctuation, accents and Unicode variants.
 
-    Marks that make another value are compared: signs of currency and mathematics, percent and
+    Characters that change a value are not ignored: currency and mathematical signs, percent and
     degree signs, ``.,:/`` between digits, ``#`` after a word, and a hyphen before a digit or at the
-    end of the text. A text of punctuation alone is compared unchanged.
+    end of the text. A text that consists only of punctuation is compared unchanged.
 
     Notes
     -----
@@ -129,14 +129,14 @@ _normal_of_short = lru_cache(maxsize=8_192)(normalize_value)
 def string_fuzzy(
     gold: Any, predicted: Any, *, threshold: float = 0.8, case_sensitive: bool = False
 ) -> float:
-    r"""Normalised Levenshtein similarity: one minus the share of characters to edit.
+    r"""Compute the normalised Levenshtein similarity, 1 minus the share of edited characters.
 
     Parameters
     ----------
     threshold : float, optional
-        Lowest similarity in [0, 1] that passes.
+        The lowest similarity that passes, in [0, 1].
     case_sensitive : bool, optional
-        Whether case counts.
+        Whether differences in case count as edits.
 
     Notes
     -----
@@ -144,7 +144,8 @@ def string_fuzzy(
 
         s(g, p) = 1 - \frac{\operatorname{lev}(g, p)}{\max(|g|, |p|)}
 
-    lev is the least number of inserted, deleted and replaced characters; two empty strings are 1.
+    lev is the smallest number of insertions, deletions and replacements that turn one text into the
+    other. Two empty strings have a similarity of 1.
 
     Examples
     --------
@@ -160,9 +161,9 @@ def string_fuzzy(
 
 @built_in(_TEXT, _EQUAL, README, "same web address", use="web addresses")
 def string_url(gold: Any, predicted: Any) -> bool:
-    r"""Compare web addresses; scheme, ``www.``, host case, default port, last slash are ignored.
+    r"""Compare web addresses, ignoring scheme, ``www.``, host case, default port and final slash.
 
-    The case of the path, the query and the fragment count.
+    The path, query and fragment must be equal, including their case.
 
     Notes
     -----
@@ -194,14 +195,14 @@ def string_url(gold: Any, predicted: Any) -> bool:
 def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
     r"""Compare dates in any common format.
 
-    If neither value is a date, ``string_normalized`` compares them; if only one is, they differ. If
-    day and month can be exchanged, as in ``03/04/2024``, both readings are accepted, unless the
-    other value is ambiguous too: then both are read in the same order.
+    If neither value is a date, both are compared by ``string_normalized``; if only one is, they
+    count as different. If the day and month of a date can be exchanged, as in ``03/04/2024``, both
+    readings are accepted. If the other date is ambiguous as well, both are read in the same order.
 
     Parameters
     ----------
     precision : str, optional
-        ``day``, ``month`` or ``year``: the smallest unit in which they must agree.
+        The smallest unit in which the dates must agree: ``day``, ``month`` or ``year``.
 
     Notes
     -----
@@ -227,17 +228,28 @@ def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
 
 #: Params of every judged metric. All but the first concern judges that are language models.
 JUDGE_PARAMS = (
-    Param("pass_threshold", "number", 0.7, 0.0, 1.0, meaning="Lowest score in [0, 1] that passes."),
+    Param(
+        "pass_threshold",
+        "number",
+        0.7,
+        0.0,
+        1.0,
+        meaning="The lowest score that passes, in [0, 1].",
+    ),
     Param(
         "model",
         "string",
-        meaning="LiteLLM id of the model that decides this field, in place of the evaluation's "
-        "judge. The offline judge asks no model and warns once.",
+        meaning="The LiteLLM id of a model that decides this field instead of the evaluation's "
+        "judge. If that is the offline judge, no model is called and one warning is issued.",
     ),
-    Param("additional_instructions", "string", meaning="Text that is added to the prompt."),
-    Param("prompt_template", "string", meaning="Your prompt, with ``{gold}`` and ``{predicted}``."),
-    Param("temperature", "number", minimum=0.0, meaning="Of the model."),
-    Param("max_tokens", "number", minimum=1, meaning="Limit of the model's answer."),
+    Param("additional_instructions", "string", meaning="Text to add to the prompt."),
+    Param(
+        "prompt_template",
+        "string",
+        meaning="A prompt of your own, with ``{gold}`` and ``{predicted}``.",
+    ),
+    Param("temperature", "number", minimum=0.0, meaning="The sampling temperature of the model."),
+    Param("max_tokens", "number", minimum=1, meaning="The maximum length of the model's answer."),
 )
 _JUDGE_FORMULA = """
 
@@ -247,7 +259,7 @@ Notes
 
     s(g, p) = J(g, p) \\in [0, 1]
 
-J is the score of the judge. It is not asked about two equal values, which score 1, unless the
+J is the judge's score. Two equal values score 1, and the judge is not called for them unless the
 field has a ``prompt_template``.
 """
 
@@ -259,9 +271,9 @@ _SEMANTIC = Metric(
     JUDGE_PARAMS,
     "the judge's score >= pass_threshold",
     "ExtractBench paper, Table 4",
-    "same meaning, as a judge sees it",
+    "same meaning, as decided by a judge",
     "pass_threshold",
-    "Ask the judge whether two texts mean the same." + _JUDGE_FORMULA,
+    "Ask the judge whether two texts have the same meaning." + _JUDGE_FORMULA,
     judged=True,
     estimate=judged_texts,
     use="free text; the default for strings",
@@ -274,10 +286,10 @@ REGISTRY.add(
         name="string_llm",
         applies_to=("any",),
         source=README,
-        summary="same by a judge's verdict",
-        doc="Ask the judge whether two values are the same, by the field's description.\n\n"
-        "The offline judge decides it as it decides ``string_semantic``; a model gets another "
-        "prompt." + _JUDGE_FORMULA,
+        summary="same value, as decided by a judge",
+        doc="Ask the judge whether two values are the same, given the field's description.\n\n"
+        "The offline judge treats this metric like ``string_semantic``, whereas a model gets a "
+        "different prompt." + _JUDGE_FORMULA,
         use="anything a judge should decide",
         default_for=None,
     )

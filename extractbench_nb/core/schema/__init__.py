@@ -1,4 +1,4 @@
-"""JSON Schema to a typed AST: parsing, ``evaluation_config`` and presets, walking, validation."""
+"""Parse JSON Schemas into typed nodes, with ``evaluation_config``, presets and validation."""
 
 from typing import TYPE_CHECKING
 

@@ -1,10 +1,11 @@
 """``evaluation_config``: its three forms, parsed into `NodeConfig`.
 
-The forms are a preset name, ``{"metric_id", "params"}`` and ``{"metrics": [{"metric_id",
-"weight", "params"}], "aggregation_weight"}`` (appendix C of the ExtractBench paper, and its
-README). An object may have ``accepted``, our addition: lists of scalars that mean the same in the
-field, ``[["USA", "United States"]]``; alone, it keeps the default metric. A metric's own name is
-accepted wherever a preset's is, so that a user's metric needs no preset.
+The forms are a preset name, ``{"metric_id", "params"}`` and
+``{"metrics": [{"metric_id", "weight", "params"}], "aggregation_weight"}`` (appendix C of the
+ExtractBench paper, and its README). An object may have ``accepted``, our addition: lists of scalars
+that have the same meaning in the field, ``[["USA", "United States"]]``; alone, it keeps the default
+metric. A metric's own name is accepted wherever a preset's is, so that a user's metric needs no
+preset.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ PRESET_COLUMNS = FrameSpec(
     "presets",
     "one row per preset",
     (
-        Column("preset", "string", "name to write in evaluation_config"),
-        Column("metric", "string", "metric that it names"),
-        Column("params", "object", "params it sets, as a dict"),
+        Column("preset", "string", "name to use in evaluation_config"),
+        Column("metric", "string", "metric of the preset"),
+        Column("params", "object", "params that it sets, as a dict"),
         Column("default_for", "string", "JSON type that uses it by default", nullable=True),
         Column("use", "string", "what it is for"),
     ),
@@ -42,7 +43,7 @@ PRESET_COLUMNS = FrameSpec(
 
 
 def presets() -> pd.DataFrame:
-    """List the presets that an ``evaluation_config`` can name.
+    """List the presets that an ``evaluation_config`` can select.
 
     Returns
     -------
@@ -99,7 +100,7 @@ class NodeConfig:
     weight : float, optional
         ``aggregation_weight``: its weight among the nodes of the document, 0 or more.
     accepted : tuple of tuple, optional
-        Groups of values that mean the same.
+        Groups of values that have the same meaning.
 
     Attributes
     ----------
@@ -201,7 +202,7 @@ _CONTAINERS = frozenset(("object", "array", "unknown"))
 
 
 def _accepted(value: Any, pointer: str) -> tuple[tuple[Any, ...], ...]:
-    """Read the lists of values that mean the same."""
+    """Read the lists of values that have the same meaning."""
     _expect(isinstance(value, list), value, pointer, "a list of lists of values")
     expected = "a list of two or more values that mean the same: texts, numbers, booleans or nulls"
     for i, group in enumerate(value):

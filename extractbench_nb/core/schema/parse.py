@@ -61,26 +61,26 @@ def parse_schema(
     Parameters
     ----------
     schema : dict, str, pathlib.Path, Schema, Pydantic model class or TypeAdapter
-        The schema, JSON text, a file, or a parsed schema (returned unchanged). Of a Pydantic model
-        class or a TypeAdapter the input schema is used (``mode="validation"``), with
+        The schema, JSON text, a file, or a parsed schema (returned unchanged). For a Pydantic model
+        class or a TypeAdapter, the input schema is used (``mode="validation"``), with
         ``evaluation_config`` from ``json_schema_extra``.
     metrics : mapping from str, optional
-        Other metrics for some fields, named as in the column ``field``: ``total``,
-        ``lines[].amount``. The name of a preset or a metric, a function with ``@metric``, or an
-        ``evaluation_config``.
+        Other metrics for some fields, such as ``{"lines[].amount": "number_exact"}``. Fields are
+        named as in the column ``field``. A metric is the name of a preset or metric, a function
+        decorated with ``@metric``, or an ``evaluation_config``.
 
     Returns
     -------
     Schema
-        With a readable repr, ``.to_frame()`` and a foldable tree in notebooks.
+        The parsed schema, with a readable repr, ``.to_frame()`` and a foldable tree in notebooks.
 
     Raises
     ------
     SchemaError
-        The schema cannot be read; names the JSON Pointer, what was found, what is expected.
+        The schema cannot be read. The message shows the JSON Pointer and the expected value.
     ConfigError
-        An ``evaluation_config`` names something unknown or has invalid params; a metric is for a
-        field that does not exist or whose type it cannot compare.
+        An ``evaluation_config`` has unknown names or invalid params, or `metrics` contains a field
+        that does not exist or has the wrong type for its metric.
     InputError
         The file cannot be read, the text is not JSON, or a function is not registered.
 

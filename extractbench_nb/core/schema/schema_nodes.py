@@ -139,7 +139,7 @@ class Node:
 
     @property
     def children(self) -> Children:
-        """The child nodes, which are created at the first access."""
+        """The child nodes, which are created on first access."""
         if self.loaded is None:
             self.loaded = self.loader() if self.loader is not None else Children()
         return self.loaded
@@ -155,7 +155,7 @@ class Node:
         Returns
         -------
         Node or None
-            The node of ``prefixItems`` at this position, else that of ``items``; None if the schema
+            The node of ``prefixItems`` at this position, or that of ``items``; None if the schema
             has neither.
         """
         below = self.children
@@ -173,7 +173,7 @@ class Node:
         return self.keywords.get("additionalProperties") is False
 
     def choose(self, index: int, *, flattened: bool = False) -> Node:
-        """Return the node that the union becomes for values of the branch at `index`.
+        """Return the node that represents the union for values of the branch at `index`.
 
         Path, field, depth and allowed types are the union's; kind and children the branch's. The
         config is the union's if that can score the branch, else the branch's.
@@ -260,14 +260,14 @@ class Node:
 
     @property
     def metric(self) -> str | None:
-        """The node's metric ids as one text; None if the node is not scored."""
+        """The node's metric ids as text; None if the node is not scored."""
         if self.config is None:
             return None
         return " + ".join(spec.metric_id for spec in self.specs)
 
     @property
     def params_text(self) -> str:
-        """The declared params of the node's metric as one text; empty if there are none."""
+        """The declared params of the node's metric as text; empty if there are none."""
         if not self.declared or len(self.specs) != 1 or not self.specs[0].params:
             return ""
         params = self.specs[0].params.items()
@@ -440,7 +440,7 @@ class Schema:
                 stack.extend(reversed(list(node.children)))
 
     def names(self, *labels: Any) -> tuple[str, ...]:
-        """Return the names by which cross-field rules know the schema.
+        """Return the names by which cross-field rules refer to the schema.
 
         Parameters
         ----------
@@ -478,7 +478,7 @@ class Schema:
         return nodes
 
     def shown(self) -> list[Shown]:
-        """List the nodes that get a row in views: all but scalar branches, in schema order.
+        """List the nodes with a row in views (all except scalar branches), in schema order.
 
         Returns
         -------
@@ -500,13 +500,13 @@ class Schema:
         return rows
 
     def to_frame(self) -> pd.DataFrame:
-        """List the schema, one row per node.
+        """Return the schema as a frame with one row per node.
 
         Returns
         -------
         pandas.DataFrame
             schema_path, field, type, depth, required, nullable, metric, params, description.
-            Branches of a union that hold nothing but a scalar are part of the union's row.
+            Scalar branches of a union are part of the union's row.
         """
         rows = []
         for node in (row.node for row in self.shown()):
@@ -552,8 +552,8 @@ SCHEMA_COLUMNS = FrameSpec(
     "schema",
     "one row per node of the schema",
     (
-        Column("schema_path", "string", "position of the node, `$.properties.a.items`"),
-        Column("field", "string", "instance path without indices, `a[].b`; `$` is the root"),
+        Column("schema_path", "string", "schema path of the node, `$.properties.a.items`"),
+        Column("field", "string", "instance path without indices, `a[].b`; `$` for the root"),
         Column("type", "string", "type in the schema, `integer | null`"),
         Column("depth", "int64", "nesting depth; items are one level deeper", "0 and up"),
         Column("required", "bool", "whether the parent requires the key"),

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 
 class Question(NamedTuple):
-    """A question to a judge about one field: two values and their part of the schema.
+    """A question to a judge about one field, with two values and their part of the schema.
 
     Parameters
     ----------
     gold, predicted : object
         The two JSON values.
     metric : str
-        Id of the metric that asks.
+        Id of the metric that needs the judge.
     params : mapping of str to object
         The metric's params at this field; some concern the judge, such as ``model``.
     schema_path : str or None
@@ -61,7 +61,7 @@ class JudgeCall(NamedTuple):
         As the provider counts them, over all answered requests; None if it does not report
         them.
     cost_usd : float or None
-        At the list prices that LiteLLM knows; None if it has no price.
+        The cost at LiteLLM's list prices; None if the price is unknown.
     latency_seconds : float
         From the first request to the answer, waits between attempts included.
     score : float or None
@@ -115,7 +115,7 @@ class Verdict(NamedTuple):
 
 
 class JudgeError(Exception):
-    """A judge gave no verdict: no answer, an unreadable answer, or an exhausted budget.
+    """A judge gave no verdict, because of a missing or unreadable answer or an exhausted budget.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ _IDENTICAL = Verdict(1.0, "identical")
 
 @dataclass(frozen=True, slots=True)
 class OfflineJudge:
-    """Deterministic judge without a model.
+    """A deterministic judge that uses rules instead of a model.
 
     It is stateless and symmetric, and gives every pair of texts a score in [0, 1]. The
     documentation measures it against a language model (docs/explanation/validation.md).
@@ -81,7 +81,7 @@ class OfflineJudge:
     name: str = "offline"
 
     def compare(self, gold: str, predicted: str) -> Verdict:
-        """Judge one pair of texts.
+        """Decide whether two texts have the same meaning.
 
         Parameters
         ----------

@@ -107,7 +107,7 @@ UNLABELED = Unlabelled()
 
 
 def plain_levels(value: Any, *, copy: bool = False) -> int | None:
-    """Count the levels of containers below a list; None if it may hold more than plain JSON.
+    """Count the levels of containers below a list; None if it may contain more than plain JSON.
 
     Plain are dicts with str keys, lists and scalars, all of these very classes and neither too many
     nor too deep. Each level is one step, and a container of scalars is checked without a loop. With
@@ -208,7 +208,7 @@ def equality_key(value: Any) -> Hashable:
 
 
 def all_values(value: object) -> Iterator[Any]:
-    """Yield a value and all below it in document order, containers and nulls included."""
+    """Yield a value and all below it in document order, including containers and nulls."""
     stack = [value]
     while stack:
         top = stack.pop()
@@ -220,7 +220,7 @@ def all_values(value: object) -> Iterator[Any]:
 
 
 def count_values(value: Any) -> int:
-    """Count a value and all below it, containers and nulls included."""
+    """Count a value and all below it, including containers and nulls."""
     return sum(1 for _ in all_values(value))
 
 
@@ -299,7 +299,7 @@ def value_at(value: Any, path: str, default: Any = None) -> Any:
 
 
 def unlabelled(gold: Any, paths: Iterable[str]) -> Any:
-    """Return a copy of gold in which the values at some paths are not scored.
+    """Return a copy of the gold data in which the values at some paths are not scored.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def unlabelled(gold: Any, paths: Iterable[str]) -> Any:
         The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
     paths : iterable of str
         Instance paths, ``$.lines[2].note``, or fields, ``lines[].note``, of objects' keys; ``*``
-        stands for every key of a map. A key that an object lacks is added.
+        matches every key of a map. A key that an object lacks is added.
 
     Returns
     -------

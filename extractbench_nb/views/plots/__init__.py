@@ -1,4 +1,4 @@
-"""Figures: each function takes data and optionally an Axes, draws, and returns the Axes.
+"""Draw figures: each function takes data and, optionally, an Axes, and returns the Axes.
 
 Without an Axes, a figure of notebook width is created. The colours are those of reports and views
 (`extractbench_nb.views.palette`). Labels that do not fit are wrapped, turned or shortened so that

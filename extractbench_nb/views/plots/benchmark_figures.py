@@ -84,7 +84,7 @@ def results(counts: pd.DataFrame, *, outcome: str = "validity", ax: Axes | None 
 
 
 def tokens(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw input and output per document: tokens of PDF text and of gold.
+    """Draw the tokens in the PDF text and in the gold data of each document.
 
     Figure 2 of the ExtractBench paper.
 
@@ -155,7 +155,7 @@ def _by_domain(table: object, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def documents(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw every document: tokens of its PDF's text against tokens of its gold.
+    """Draw the tokens in each document's PDF text against the tokens in its gold data.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def outcomes(source: object, *, by: str = "run", ax: Axes | None = None) -> Axes
     Raises
     ------
     InputError
-        The source holds no fields, or has no such column.
+        The source contains no fields, or has no such column.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def difficulty(source: object, *, top: int = 15, ax: Axes | None = None) -> Axes
     Raises
     ------
     InputError
-        The source holds no fields, or `top` is less than 1.
+        The source contains no fields, or `top` is less than 1.
 
     Examples
     --------
@@ -288,7 +288,7 @@ _MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 def attempts(
     frame: pd.DataFrame, *, by: str | Iterable[str] = "run", ax: Axes | None = None
 ) -> Axes:
-    """Draw the outcomes of the outputs of runs: valid, or how they failed.
+    """Draw how many outputs of each run are valid, and how the others failed.
 
     Table 7 of the ExtractBench paper, with the valid outputs added.
 
