@@ -161,12 +161,12 @@ def keep_static(notebook: str | Path, target: str | Path | None = None) -> int:
     return changed
 
 
-#: Names a twin, so that the live view beside it can hide it.
+#: Names a static fallback, so that the live view beside it can hide it.
 _NAMED = re.compile(r'^(<div) data-xb="[0-9a-f]+"')
 
 
 def drop_live_parts(outputs: list[Any]) -> int:
-    """Drop the live views that follow their static twins from the outputs of a cell."""
+    """Drop the live views that follow their static fallbacks from the outputs of a cell."""
     dropped = 0
     for at in reversed(range(len(outputs))):
         data = outputs[at].get("data", {})

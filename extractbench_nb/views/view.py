@@ -291,7 +291,7 @@ class View(anywidget.AnyWidget):
     def _ipython_display_(self) -> None:
         """Display the static fallback and the widget; each hides if the other is shown.
 
-        As two representations of one output, the live one would hide the twin where there is no
+        As two representations of one output, the live one would hide the fallback if there is no
         kernel.
         """
         from IPython.core.display_functions import publish_display_data
@@ -307,12 +307,12 @@ _DARK = (
     '.xb-theme.xb-dark, body[data-jp-theme-light="false"] .xb-theme, body.vscode-dark .xb-theme, '
     'html[theme="dark"] .xb-theme'
 )
-#: What a notebook says about tables, lists and code does not hold in a twin.
+#: What a notebook says about tables, lists and code does not hold in a static fallback.
 _RESET = ".xb :where(:not(svg, svg *, img)) { all: revert; }\n"
 
 
 def style(*views: View, static: bool = False) -> str:
-    """Return the stylesheet of views, for a live page or for the static twin of a view.
+    """Return the stylesheet of views, for a live page or for the static fallback of a view.
 
     All its rules are as strong as rules with an id, so that those of a notebook do not change a
     twin, and those of a twin apply to twins of its kind only: their order says which holds.
