@@ -20,7 +20,7 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.pairing import resolve_union
 from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     PATH_STEP,
     equality_key,
     json_type,

@@ -12,7 +12,7 @@ from extractbench_nb.core.pairing import pair_up, resolve_union, same_as_wholes
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, state_of
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score
 from extractbench_nb.core.text.offline_judge import similarity as text_similarity
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     SCALARS,
     canonical,
     json_text,

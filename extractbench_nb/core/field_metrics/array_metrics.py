@@ -7,7 +7,7 @@ from typing import Any
 from extractbench_nb.core.field_metrics.registry import REGISTRY, Metric, Param, built_in
 from extractbench_nb.core.field_metrics.string_metrics import JUDGE_PARAMS
 from extractbench_nb.core.registered import registered
-from extractbench_nb.core.values.json_values import canonical_unordered, json_text
+from extractbench_nb.core.values import canonical_unordered, json_text
 from extractbench_nb.support.folding import normalize_value
 
 _ARRAY = r"""Align items one to one; an item matches if each of its fields passes its own metric.

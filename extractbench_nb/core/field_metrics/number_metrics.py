@@ -12,7 +12,7 @@ from typing import Any
 from extractbench_nb.core.field_metrics.estimates import equal_codes, near_numbers
 from extractbench_nb.core.field_metrics.registry import README, built_in
 from extractbench_nb.core.text.quantities import as_number
-from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.core.values import json_text
 from extractbench_nb.support.foreign_values import as_written
 
 _NUMERIC = ("number", "integer", "any")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, NamedTuple, TypeVar, overload
@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb.core.field_metrics.estimates import Estimated, judged_texts, similar_texts
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import private_copy
+from extractbench_nb.core.values import private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
 
 APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
@@ -162,6 +162,16 @@ class Metric:
         value = params.get(self.threshold, default)
         return 1.0 if value is None else float(value)
 
+    def problem_with(self, params: Mapping[str, Any]) -> str | None:
+        """Return what is wrong with the params that a schema declares, or None."""
+        declared = {param.name: param for param in self.params}
+        for name, value in () if self.takes_node else params.items():
+            if name not in declared:
+                return f"{self.name} has no param {name!r}; {nearest(name, declared)}"
+            if problem := declared[name].problem(value):
+                return f"{self.name}: {problem}"
+        return None
+
     @property
     def named_types(self) -> tuple[str, ...]:
         """The JSON Schema types that it names; it may compare others as well."""
@@ -222,10 +232,6 @@ class Registry:
             hint = nearest(name, self.entries)
             raise ConfigError(None, f"unknown metric {name!r}; {hint}") from None
 
-    def look_up(self, name: str) -> Metric:
-        """Return a metric by name, or `UNKNOWN` if no metric has that name (any more)."""
-        return self.entries.get(name, UNKNOWN)
-
     def built_in_that(self, flag: str) -> Metric:
         """Return the built-in metric that declares a flag: ``aligns`` or ``skips``."""
         return next(entry for entry in self.built_in.values() if getattr(entry, flag))
@@ -238,21 +244,6 @@ class Registry:
             if metric is entry.function or metric is entry:
                 return entry.name
         raise InputError(f"{metric!r} is not registered; decorate it with @metric")
-
-    def version(self) -> Hashable:
-        """Return a value that changes if a metric is added, replaced or removed."""
-        return tuple(self.entries.items())
-
-    def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
-        """Return what is wrong with the params of a metric, or None."""
-        entry = self.entries[metric_id]
-        declared = {param.name: param for param in entry.params}
-        for name, value in () if entry.takes_node else params.items():
-            if name not in declared:
-                return f"{metric_id} has no param {name!r}; {nearest(name, declared)}"
-            if problem := declared[name].problem(value):
-                return f"{metric_id}: {problem}"
-        return None
 
 
 #: What a name stands for that no metric has: nothing is declared about it.

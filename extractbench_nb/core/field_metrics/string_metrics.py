@@ -14,7 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from extractbench_nb.core.field_metrics.estimates import equal_codes, judged_texts
 from extractbench_nb.core.field_metrics.registry import README, REGISTRY, Metric, Param, built_in
 from extractbench_nb.core.text.dates import Precision, dates_equal, parse_date
-from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.core.values import json_text
 from extractbench_nb.support.folding import normal_url, normalize_value
 
 _SHORT_TEXT = 256

@@ -6,11 +6,12 @@ import copyreg
 import json
 import warnings
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from extractbench_nb.core.field_metrics.registry import REGISTRY
+from extractbench_nb.core.field_metrics.registry import REGISTRY, Registry
 from extractbench_nb.core.schema.evaluation_config import (
     SKIP,
     check_types,
@@ -20,7 +21,7 @@ from extractbench_nb.core.schema.evaluation_config import (
 from extractbench_nb.core.schema.outline import TOO_DEEP, Outline
 from extractbench_nb.core.schema.schema_nodes import Node, Schema
 from extractbench_nb.core.schema.subschemas import KEYWORDS, STRUCTURE_OR_REF, all_schemas, short
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     escape_pointer,
     json_type,
     plain_levels,
@@ -128,13 +129,29 @@ def parse_schema(
         found = f"a {type(document).__name__}" if kind == "unknown" else kind
         raise SchemaError("", f"found {found}; expected {expected}")
     try:
-        _refuse_other_documents(document)
-        return _parsed(document, envelope)
+        # JSON Schema allows anything under keys it does not know, but where none says what a value
+        # is, somebody has passed another document; an open schema may have words about it alone
+        strange = [key for key in document if key not in _ABOUT and not str(key).startswith("x-")]
+        known = document.keys() & _KEYWORDS
+        # in older drafts too a list of items is one of schemas, and seldom stands alone
+        if strange and (not known or (known == {"items"} and isinstance(document["items"], list))):
+            keys = ", ".join(map(short, strange[:_MOST_NAMED]))
+            keys += ", ..." if len(strange) > _MOST_NAMED else ""
+            expected = "'type', 'properties' or another keyword of JSON Schema; is this a document?"
+            raise SchemaError("", f"found the keys {keys}; expected {expected}")
+        return schema_of(document, envelope)
     except SchemaError as error:
         if not isinstance(schema, Path):
             raise
         problem = f"{error.problem} (schema file {str(schema)!r})"
         raise type(error)(error.pointer, problem) from None
+
+
+_KEYWORDS = KEYWORDS | STRUCTURE_OR_REF | {*ENVELOPES, "$schema"}
+#: Keywords that only tell about a schema.
+_ABOUT = frozenset("title description default examples deprecated readOnly writeOnly".split())
+_ABOUT |= {"$comment", "$id", "id", "evaluation_config", BY_FIELD}
+_MOST_NAMED = 5
 
 
 def model_schema(source: Any) -> Any:
@@ -166,36 +183,33 @@ def model_schema(source: Any) -> Any:
     return document
 
 
-def restore_schema(document: dict[str, Any], envelope: str | None) -> Schema:
-    """Parse a document again that was a schema before; another process may lack its metrics."""
-    return _parsed(document, envelope, checked=False)
+def schema_of(document: Mapping[str, Any], envelope: str | None, *, checked: bool = True) -> Schema:
+    """Read a document, once as long as the metrics are the same.
 
-
-copyreg.pickle(Schema, lambda schema: (restore_schema, (dict(schema.document), schema.envelope)))
-
-
-def _parsed(document: Mapping[str, Any], envelope: str | None, *, checked: bool = True) -> Schema:
+    One that was a schema before is not `checked`: another process may lack its metrics.
+    """
+    registry = REGISTRY if checked else None
     try:
         text = json.dumps(document, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):  # values that JSON does not have
         document = private_copy(document, "schema", MAX_WRITTEN_LEVELS)
-        return Schema(_root(document, checked), document, envelope)
+        return Schema(read_root(document, registry), document, envelope)
     document = json.loads(text)
     if "patternProperties" in text:  # nodes remember which patterns took too long
-        return Schema(_root(document, checked), document, envelope)
-    return Schema(_known_root(text, checked, REGISTRY.version()), document, envelope)
+        return Schema(read_root(document, registry), document, envelope)
+    root = _known_root(text, checked, tuple(REGISTRY.entries.items()))
+    return Schema(root, document, envelope)
 
 
 @lru_cache(maxsize=64)
 def _known_root(text: str, checked: bool, _: Hashable) -> Node:
-    """Read a schema once, as long as the metrics are the same."""
-    return _root(json.loads(text), checked)
+    return read_root(json.loads(text), REGISTRY if checked else None)
 
 
-def _root(document: Mapping[str, Any], checked: bool) -> Node:
-    registry = REGISTRY if checked else None
+def read_root(document: Mapping[str, Any], registry: Registry | None) -> Node:
+    """Read the root of a schema, whose configs by field replace those of the nodes."""
     try:
-        root = Outline(document, registry).root()
+        root = replace(Outline(document, registry).root, choices={})
     except RecursionError:
         raise SchemaError("", TOO_DEEP) from None
     configs = document.get(BY_FIELD, {})
@@ -218,6 +232,14 @@ def _root(document: Mapping[str, Any], checked: bool) -> Node:
     return root
 
 
+def restore_schema(document: dict[str, Any], envelope: str | None) -> Schema:
+    """Read a schema from its pickle."""
+    return schema_of(document, envelope, checked=False)
+
+
+copyreg.pickle(Schema, lambda schema: (restore_schema, (dict(schema.document), schema.envelope)))
+
+
 def with_metrics(schema: Schema, metrics: Mapping[str, Any]) -> Schema:
     """Return the schema with other metrics for some fields."""
     if not isinstance(metrics, Mapping):
@@ -225,30 +247,8 @@ def with_metrics(schema: Schema, metrics: Mapping[str, Any]) -> Schema:
     configs = {field: REGISTRY.config_of(metric) for field, metric in metrics.items()}
     document = {**schema.document, BY_FIELD: {**schema.document.get(BY_FIELD, {}), **configs}}
     try:
-        return _parsed(document, schema.envelope)
+        return schema_of(document, schema.envelope)
     except ConfigError as error:
         _, _, place = (error.pointer or "").partition(f"/{BY_FIELD}/")
         where = f"metrics, {unescape_pointer(place)}" if place else BY_FIELD
         raise ConfigError(None, f"{where}: {error.problem}") from None
-
-
-def _refuse_other_documents(document: Mapping[str, Any]) -> None:
-    """Refuse an object such as gold: none of its keys is a keyword that says what a value is.
-
-    JSON Schema allows anything under such keys, and an open schema may have words about it alone.
-    """
-    strange = [key for key in document if key not in _ABOUT and not str(key).startswith("x-")]
-    # in older drafts too a list of items is one of schemas, and seldom stands alone
-    known = document.keys() & _KEYWORDS
-    if strange and (not known or (known == {"items"} and isinstance(document["items"], list))):
-        keys = ", ".join(map(short, strange[:_MOST_NAMED]))
-        more = ", ..." if len(strange) > _MOST_NAMED else ""
-        expected = "'type', 'properties' or another keyword of JSON Schema; is this a document?"
-        raise SchemaError("", f"found the keys {keys}{more}; expected {expected}")
-
-
-_KEYWORDS = KEYWORDS | STRUCTURE_OR_REF | {*ENVELOPES, "$schema"}
-#: Keywords that only tell about a schema.
-_ABOUT = frozenset("title description default examples deprecated readOnly writeOnly".split())
-_ABOUT |= {"$comment", "$id", "id", "evaluation_config", BY_FIELD}
-_MOST_NAMED = 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
 from enum import Enum
@@ -65,6 +65,20 @@ class Children:
         yield from self.branches
 
 
+class Edge(NamedTuple):
+    """A child in the outline of a schema: its definition, its place, and what paths add for it."""
+
+    definition: Node
+    #: The field of `Children` that it belongs to, and its key there.
+    role: str
+    key: Any
+    path: str
+    step: str = ""
+    name: str = ""
+    required: bool = False
+    recursive: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class Node:
     """A schema node, with references resolved.
@@ -107,8 +121,10 @@ class Node:
         An array node that represents a map from keys to arrays.
     step : str
         The last step as it is written in an instance path, ``.name``.
+    edges : sequence of Edge
+        The definitions of the children, which all nodes of one definition share.
     loader : callable, optional
-        Creates the children at their first access.
+        Creates the children at their first access, in place of the edges.
     loaded : Children, optional
         The children, once created.
     choices : dict, optional
@@ -133,15 +149,50 @@ class Node:
     structure: frozenset[str] = frozenset()
     flattened: bool = False
     step: str = ""
+    edges: Sequence[Edge] = ()
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
     choices: dict[Any, Node] = attribute(default_factory=dict)
 
     @property
     def children(self) -> Children:
-        """The child nodes, which are created at the first access."""
-        if self.loaded is None:
-            self.loaded = self.loader() if self.loader is not None else Children()
+        """The child nodes, which are created at the first access, each with its own path."""
+        if self.loaded is not None:
+            return self.loaded
+        if self.loader is not None:
+            self.loaded = self.loader()
+            return self.loaded
+        nodes: dict[str, dict[Any, Node]] = {}
+        for edge in self.edges:
+            definition, is_branch = edge.definition, edge.role == "branches"
+            nodes.setdefault(edge.role, {})[edge.key] = Node(
+                definition.kind,
+                definition.types,
+                definition.label,
+                f"{self.schema_path}.{edge.path}",
+                definition.pointer,
+                (self.field + edge.step).removeprefix("."),
+                self.name if is_branch else edge.name,
+                self.depth if is_branch else self.depth + 1,
+                self.required if is_branch else edge.required,
+                definition.nullable,
+                definition.config,
+                definition.declared,
+                definition.keywords,
+                definition.ref,
+                edge.recursive,
+                definition.structure,
+                step=edge.step if edge.role == "properties" else "",
+                edges=definition.edges,
+            )
+        self.loaded = Children(
+            nodes.get("properties", {}),
+            nodes.get("additional", {}).get(0),
+            nodes.get("items", {}).get(0),
+            tuple(nodes.get("prefix", {}).values()),
+            tuple(nodes.get("branches", {}).values()),
+            nodes.get("patterns", {}),
+        )
         return self.loaded
 
     def item(self, index: int) -> Node | None:

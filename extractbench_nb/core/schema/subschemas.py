@@ -10,7 +10,7 @@ from reprlib import Repr
 from typing import Any, TypeAlias
 from urllib.parse import unquote, urldefrag, urljoin
 
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     equality_key,
     escape_pointer,
     json_type,
@@ -76,11 +76,6 @@ class Part:
     def is_reference(self) -> bool:
         """Whether it is a reference without keywords beside it."""
         return self.ref is not None and not (self.keywords or self.all_of)
-
-
-def anything(pointer: str) -> Part:
-    """Return the schema that a document leaves out where it allows anything."""
-    return Part(pointer, boolean=True)
 
 
 class Choices(list[Any]):
@@ -154,7 +149,7 @@ class Subschemas:
             part.all_of = tuple(branch for (branch,) in inside.get("allOf", {}).values())
             if isinstance(schema.get("items"), list):  # a tuple, before draft 2020-12
                 inside["prefixItems"] = inside["items"]
-                rest = anything(f"{part.pointer}/additionalItems")
+                rest = Part(f"{part.pointer}/additionalItems", boolean=True)
                 inside["items"] = inside.get("additionalItems") or {None: (rest,)}
             part.inside = {
                 k: inside[k] for k in _INSIDE if k in inside and (inside[k] or k not in _MAPS)
@@ -167,7 +162,7 @@ class Subschemas:
         """Record the identifiers that a subschema declares: ``$id`` and ``$anchor``."""
         own = schema.get("id" if self.draft == 4 else "$id")  # noqa: PLR2004
         if isinstance(own, str):
-            address, _, anchor = _joined(part.base, own).partition("#")
+            address, _, anchor = _absolute(part.base, own).partition("#")
             if not anchor:
                 part.base = address
             self._pointers[part.base, anchor] = part.pointer
@@ -182,7 +177,7 @@ class Subschemas:
         not_here = f"found {short(ref)}; expected a pointer into this document, '#/$defs/name'"
         if not isinstance(ref, str):
             raise SchemaError(at, not_here)
-        address, fragment = urldefrag(_joined(part.base, ref))
+        address, fragment = urldefrag(_absolute(part.base, ref))
         if ref.startswith("#"):
             address, fragment = part.base, ref[1:]
         fragment = unquote(fragment)
@@ -193,7 +188,15 @@ class Subschemas:
         if pointer not in self._parts:  # where no keyword says that there is a schema
             value: Any = self.document
             for token in map(unescape_pointer, pointer.split("/")[1:]):
-                value = _step(value, token, ref, at)
+                if isinstance(value, Mapping):
+                    if token not in value:
+                        hint = nearest(token, [str(key) for key in value])
+                        raise SchemaError(at, f"{ref!r} leads nowhere: no {token!r}; {hint}")
+                    value = value[token]
+                elif isinstance(value, list) and token.isdigit() and int(token) < len(value):
+                    value = value[int(token)]
+                else:
+                    raise SchemaError(at, f"{ref!r} leads nowhere: nothing at {token!r}")
             self._read(value, pointer, address)
         target = self._targets[part.base, ref] = self._parts[pointer]
         return target
@@ -240,27 +243,16 @@ class Subschemas:
                     # a definition is one node for each way to write the reference
                     named = replace(target, ref=first.ref or "#")
                     return self._referred.setdefault((target, first.ref), named)
-                node = _overlay(target, first)
+                node = _combined(target, first, overrides=True)
         for part in others:
-            node = _both_apply(node, self.merged((part,)))
+            node = _combined(node, self.merged((part,)))
         return node
 
 
 _IDENTIFIERS = frozenset(("$id", "id", "$anchor"))
 
 
-def _step(value: Any, token: str, ref: str, at: str) -> Any:
-    if isinstance(value, Mapping):
-        if token in value:
-            return value[token]
-        hint = nearest(token, [str(k) for k in value])
-        raise SchemaError(at, f"{ref!r} leads nowhere: no {token!r}; {hint}")
-    if isinstance(value, list) and token.isdigit() and int(token) < len(value):
-        return value[int(token)]
-    raise SchemaError(at, f"{ref!r} leads nowhere: nothing at {token!r}")
-
-
-def _joined(base: str, ref: str) -> str:
+def _absolute(base: str, ref: str) -> str:
     """Resolve a reference against a base address; an invalid one is returned as it is."""
     try:
         return urljoin(base, ref)
@@ -271,42 +263,38 @@ def _joined(base: str, ref: str) -> str:
 # --- merging ----------------------------------------------------------------------------------
 
 
-def _overlay(target: Part, own: Part) -> Part:
-    """``$ref`` with siblings: the siblings win; properties and required add up."""
-    inside = {**target.inside, **own.inside}
-    for key in target.inside.keys() & own.inside.keys() & {*_MAPS}:
-        inside[key] = {**target.inside[key], **own.inside[key]}
-    return Part(
-        own.pointer if own.keywords else target.pointer,
-        "",
-        {**target.keywords, **own.keywords, **_required(target, own)},
-        inside,
-        target.structure | own.structure,
-        own.ref or "#",
-    )
+def _combined(first: Part, second: Part, *, overrides: bool = False) -> Part:
+    """Merge two parts that both apply to a node; properties and required add up.
 
-
-def _both_apply(first: Part, second: Part) -> Part:
-    """``allOf``: types intersect, properties and required add up, the first annotation stays.
-
-    Branches and positions of `second` replace those of `first`.
+    Of two parts of ``allOf``, types intersect, the annotations of the first stay, and children of
+    the same name are merged; branches and positions are those of the second. With `overrides`, the
+    second stands beside a ``$ref`` to the first, and what it says replaces that.
     """
     if first is second:
         return first
-    keywords = {**second.keywords, **first.keywords, **_required(first, second)}
-    for key in ("type", "enum", "const"):
-        if key in first.keywords and key in second.keywords:
-            at = f"{second.pointer}/{key}"
-            keywords[key] = _agreed(key, first.keywords[key], second.keywords[key], at)
+    keywords = {**second.keywords, **first.keywords}
     inside = {**first.inside, **second.inside}
-    for key in first.inside.keys() & second.inside.keys() - {*_LISTS}:
-        children = {**first.inside[key], **second.inside[key]}
-        for name in first.inside[key].keys() & second.inside[key].keys():
-            parts = (*first.inside[key][name], *second.inside[key][name])
-            children[name] = _distinct(key, parts)
-        inside[key] = children
-    structure = first.structure | second.structure
-    return Part(first.pointer, "", keywords, inside, structure, first.ref or second.ref)
+    both = first.inside.keys() & second.inside.keys()
+    if overrides:
+        keywords = {**first.keywords, **second.keywords}
+        inside |= {key: {**first.inside[key], **second.inside[key]} for key in both & {*_MAPS}}
+        pointer, ref = second.pointer if second.keywords else first.pointer, second.ref or "#"
+    else:
+        for key in ("type", "enum", "const"):
+            if key in first.keywords and key in second.keywords:
+                at = f"{second.pointer}/{key}"
+                keywords[key] = _agreed(key, first.keywords[key], second.keywords[key], at)
+        for key in both - {*_LISTS}:
+            children = {**first.inside[key], **second.inside[key]}
+            for name in first.inside[key].keys() & second.inside[key].keys():
+                parts = (*first.inside[key][name], *second.inside[key][name])
+                children[name] = _distinct(key, parts)
+            inside[key] = children
+        pointer, ref = first.pointer, first.ref or second.ref
+    names = [*first.keywords.get("required", ()), *second.keywords.get("required", ())]
+    if names:
+        keywords["required"] = list(dict.fromkeys(names))
+    return Part(pointer, "", keywords, inside, first.structure | second.structure, ref)
 
 
 def _distinct(keyword: str, parts: Parts) -> Parts:
@@ -326,11 +314,11 @@ def _agreed(keyword: str, first: Any, second: Any, at: str) -> Any:
     elif keyword == "const":
         agreed = [first] if equality_key(first) == equality_key(second) else []
     else:
-        names = as_list(second)
+        one, two = (names if isinstance(names, list) else [names] for names in (first, second))
         common = (
-            name if name in names else "integer"
-            for name in as_list(first)
-            if name in names or {name, *names} >= {"integer", "number"}
+            name if name in two else "integer"
+            for name in one
+            if name in two or {name, *two} >= {"integer", "number"}
         )
         agreed = list(dict.fromkeys(common))
     if agreed:
@@ -339,16 +327,6 @@ def _agreed(keyword: str, first: Any, second: Any, at: str) -> Any:
         raise ContradictionError(at, "shares no value with another part of allOf")
     link = "; another" if keyword == "const" else " where another"
     raise ContradictionError(at, f"found {short(second)}{link} part of allOf says {short(first)}")
-
-
-def _required(first: Part, second: Part) -> dict[str, list[str]]:
-    names = [*first.keywords.get("required", ()), *second.keywords.get("required", ())]
-    return {"required": list(dict.fromkeys(names))} if names else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return a list unchanged, and another value as a list of one."""
-    return value if isinstance(value, list) else [value]
 
 
 # --- drafts and the values of keywords --------------------------------------------------------
@@ -435,39 +413,37 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
     for key in filter(_CHECKED.__contains__, schema):
         value, at = schema[key], f"{pointer}/{key}"
         if key == "type":
-            if value == []:
-                raise SchemaError(at, "found an empty list; expected a type")
-            for name in as_list(value):
+            for name in value if isinstance(value, list) and value else [value]:
                 if type(name) is not str or name not in JSON_TYPES:
                     hint = nearest(name, JSON_TYPES)
                     raise SchemaError(at, f"unknown type {short(name)}; {hint}")
-        elif key in _DYNAMIC:
-            if draft >= 2019:  # noqa: PLR2004 - a year
-                problem = f"found {short(value)}; expected '$ref' with a pointer into this document"
-                raise SchemaError(at, problem)
-        elif key == "items":
-            if isinstance(value, list) and draft == _NEWEST:
-                problem = "found a list; expected a schema ('prefixItems' takes a list)"
-                raise SchemaError(at, problem)
-        elif draft != 4 or type(value) is not bool or key not in _FLAGS:  # noqa: PLR2004
-            _expect(value, *_EXPECTED[key], at)
-            if key == "patternProperties":
-                for pattern in value:
-                    try:
-                        _compiled(pattern)
-                    except ValueError as error:  # it would silently match no key
-                        raise SchemaError(f"{at}/{escape_pointer(pattern)}", str(error)) from None
-            elif key == "required":
-                for index, name in enumerate(value):
-                    _expect(name, "string", "the name of a property", f"{at}/{index}")
-            elif key == "allOf" and not value:
-                raise SchemaError(at, "found []; expected a list of schemas")
-
-
-def _expect(value: Any, kind: str, what: str, at: str) -> None:
-    is_negative = what.endswith("or more") and json_type(value) == kind and not value >= 0
-    if json_type(value) != kind or is_negative:
-        raise SchemaError(at, f"found {short(value)}; expected {what}")
+            continue
+        if draft == 4 and key in _FLAGS and type(value) is bool:  # noqa: PLR2004
+            continue
+        if key in _EXPECTED:
+            kind, expected = _EXPECTED[key]
+            is_valid = json_type(value) == kind
+            if not is_valid or (expected.endswith("or more") and not value >= 0):
+                raise SchemaError(at, f"found {short(value)}; expected {expected}")
+        if key == "required":
+            for index, name in enumerate(value):
+                if not isinstance(name, str):
+                    problem = f"found {short(name)}; expected the name of a property"
+                    raise SchemaError(f"{at}/{index}", problem)
+        elif key == "patternProperties":
+            for pattern in value:
+                try:
+                    _compiled(pattern)
+                except ValueError as error:  # it would silently match no key
+                    raise SchemaError(f"{at}/{escape_pointer(pattern)}", str(error)) from None
+        elif key == "allOf" and not value:
+            raise SchemaError(at, "found []; expected a list of schemas")
+        elif key == "items" and isinstance(value, list) and draft == _NEWEST:
+            expected = "a schema ('prefixItems' takes a list)"
+            raise SchemaError(at, f"found a list; expected {expected}")
+        elif key in _DYNAMIC and draft >= 2019:  # noqa: PLR2004 - a year
+            problem = f"found {short(value)}; expected '$ref' with a pointer into this document"
+            raise SchemaError(at, problem)
 
 
 _LONGEST = 60
@@ -490,14 +466,14 @@ _SECONDS = 0.05
 _SHORT = 16
 
 
+@dataclass(slots=True)
 class Patterns:
     """Searches texts for patterns; a pattern that is invalid or takes too long is given up.
 
     An instance remembers such patterns, so that they cost their time once and not for every text.
     """
 
-    def __init__(self) -> None:
-        self._longest: dict[str, int] = {}
+    _longest: dict[str, int] = field(default_factory=dict)
 
     def search(self, pattern: str, text: str) -> bool:
         """Say whether a pattern occurs in a text."""

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from extractbench_nb.core.schema.subschemas import Choices, Patterns, draft_of
-from extractbench_nb.core.values.json_values import count_values, equality_key, json_type
+from extractbench_nb.core.values import count_values, equality_key, json_type
 from extractbench_nb.support.foreign_values import as_written
 
 #: Keywords that are applied to one document at most: so many, and more for each of its values.
