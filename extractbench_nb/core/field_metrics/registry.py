@@ -143,11 +143,13 @@ class Metric:
     default_for: str | None = None
     #: Metrics that take its place, by the JSON Schema ``format`` of a node.
     by_format: Mapping[str, str] = field(default_factory=dict)
+    #: Whether the function must be awaited.
+    is_async: bool = field(init=False)
 
-    @property
-    def is_async(self) -> bool:
-        """Whether the function must be awaited."""
-        return self.takes_node or inspect.iscoroutinefunction(self.function)
+    def __post_init__(self) -> None:
+        """Note whether the function must be awaited."""
+        is_async = self.takes_node or inspect.iscoroutinefunction(self.function)
+        object.__setattr__(self, "is_async", is_async)
 
     @property
     def defaults(self) -> dict[str, Any]:

@@ -135,19 +135,41 @@ _KEYS = (*_METRIC_KEYS, "metrics", "aggregation_weight", "preset", "accepted")
 
 
 def parse_config(
-    value: Any, pointer: str, registry: Registry | None, default: NodeConfig | None = None
+    value: Any,
+    pointer: str,
+    registry: Registry | None,
+    default: NodeConfig | None = None,
+    keywords: Mapping[str, Any] = MappingProxyType({}),
 ) -> NodeConfig | None:
     """Read one ``evaluation_config``; `default` is for one that names no metric.
 
-    Without a registry, which metrics there are and which params they have is not checked.
+    Metrics give way to those that they declare for the ``format`` among the node's keywords, such
+    as ``uri``. Without a registry, names and params of metrics are not checked.
     """
     if value is None:
         return None
     if isinstance(value, str):
-        return NodeConfig((_spec(value, pointer, registry),))
-    if not isinstance(value, Mapping):
+        config = NodeConfig((_spec(value, pointer, registry),))
+    elif isinstance(value, Mapping):
+        config = _config_of_object(value, pointer, registry, default)
+    else:
         expected = "a preset name or an object with 'metric_id'"
         raise ConfigError(pointer, f"found {value!r}; expected {expected}")
+    form = keywords.get("format")
+    if not isinstance(form, str):
+        return config
+    names = {spec.metric_id for spec in config.metrics}  # whoever names both means both
+    others = [spec.entry.by_format.get(form, spec.metric_id) for spec in config.metrics]
+    specs = tuple(
+        spec if other in names else replace(spec, metric_id=other)
+        for spec, other in zip(config.metrics, others, strict=True)
+    )
+    return replace(config, metrics=specs)
+
+
+def _config_of_object(
+    value: Mapping[str, Any], pointer: str, registry: Registry | None, default: NodeConfig | None
+) -> NodeConfig:
     _check_keys(value, _KEYS, pointer)
     accepted = _accepted(value["accepted"], f"{pointer}/accepted") if "accepted" in value else ()
     weight = _weight(value, "aggregation_weight", pointer)
@@ -194,20 +216,6 @@ def _spec(written: Any, pointer: str, registry: Registry | None) -> MetricSpec:
         if problem is not None:
             raise ConfigError(f"{pointer}/params", problem)
     return MetricSpec(name, params if is_preset else dict(params), weight)
-
-
-def for_format(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeConfig | None:
-    """Replace metrics that declare another one for the node's ``format``, such as ``uri``."""
-    kind = keywords.get("format")
-    if config is None or not isinstance(kind, str):
-        return config
-    names = {spec.metric_id for spec in config.metrics}  # whoever names both means both
-    others = [spec.entry.by_format.get(kind, spec.metric_id) for spec in config.metrics]
-    specs = tuple(
-        spec if other in names else replace(spec, metric_id=other)
-        for spec, other in zip(config.metrics, others, strict=True)
-    )
-    return replace(config, metrics=specs)
 
 
 def check_types(

@@ -96,10 +96,8 @@ class Node:
         Path in the JSON Schema, ``$.properties.authors.items.properties.name``.
     pointer : str
         JSON Pointer of the definition (the target of a ``$ref``).
-    field : str
-        Instance path without indices, ``authors[].name``.
-    name : str
-        Last step of the instance path.
+    field, name : str
+        Instance path without indices, ``authors[].name``, and its last step.
     depth : int
         Nesting depth; the root is 0, an array's items are one level deeper than the array.
     required, nullable : bool
@@ -121,14 +119,8 @@ class Node:
         An array node that represents a map from keys to arrays.
     step : str
         The last step as it is written in an instance path, ``.name``.
-    edges : sequence of Edge
-        The definitions of the children, which all nodes of one definition share.
-    loader : callable, optional
-        Creates the children at their first access, in place of the edges.
-    loaded : Children, optional
-        The children, once created.
-    choices : dict, optional
-        What the node is for some values, once chosen; by branch, property or type of value.
+    edges, loader, loaded, choices : object, optional
+        The children before and after their first access, and what the node is for some values.
     """
 
     kind: str
@@ -149,9 +141,11 @@ class Node:
     structure: frozenset[str] = frozenset()
     flattened: bool = False
     step: str = ""
+    #: The definitions of the children, which all nodes of one definition share, or a function.
     edges: Sequence[Edge] = ()
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
+    #: By branch, property or type of value.
     choices: dict[Any, Node] = attribute(default_factory=dict)
 
     @property
@@ -196,19 +190,7 @@ class Node:
         return self.loaded
 
     def item(self, index: int) -> Node | None:
-        """Return the node of an item of an array.
-
-        Parameters
-        ----------
-        index : int
-            Position of the item, from 0.
-
-        Returns
-        -------
-        Node or None
-            The node of ``prefixItems`` at this position, else that of ``items``; None if the schema
-            has neither.
-        """
+        """Return the node of an array's item at a position, by ``prefixItems`` or ``items``."""
         below = self.children
         return below.prefix[index] if index < len(below.prefix) else below.items
 
@@ -224,24 +206,9 @@ class Node:
         return self.keywords.get("additionalProperties") is False
 
     def choose(self, index: int, *, flattened: bool = False) -> Node:
-        """Return the node that the union becomes for values of the branch at `index`.
-
-        Path, field, depth and allowed types are the union's; kind and children the branch's. The
-        config is the union's if that can score the branch, else the branch's.
-
-        Parameters
-        ----------
-        index : int
-            Position of the branch in ``anyOf`` or ``oneOf``, from 0.
-        flattened : bool, optional
-            Whether the branch, a map to arrays, becomes an array of (key, item) pairs, whose items
-            are the items of those arrays. Its config is the union's.
-
-        Returns
-        -------
-        Node
-            The same object at each call.
-        """
+        """Return what the union becomes, the same object each time, for values of a branch."""
+        # Path, field, depth and allowed types are the union's; kind and children the branch's.
+        # `flattened`: a map to arrays becomes an array of (key, item) pairs
         key = index, flattened
         if key not in self.choices:
             branch = self.children.branches[index]
@@ -277,25 +244,18 @@ class Node:
 
     @property
     def joined(self) -> Node | None:
-        """A union as one object with the properties of all branches that are objects.
-
-        Of two branches with the same property, the first counts. None if fewer than two branches
-        are objects.
-        """
-        objects = self._objects()
-        if len(objects) <= 1:
-            return None
-        if "joined" not in self.choices:
+        """A union of several objects as one that has the properties of all."""
+        if "joined" not in self.choices and len(objects := self._objects()) > 1:
             properties: dict[str, Node] = {}
             patterns: dict[str, Node] = {}
-            for branch in objects:
+            for branch in objects:  # of two branches with the same property, the first counts
                 properties |= {**branch.children.properties, **properties}
                 patterns |= {**branch.children.patterns, **patterns}
             maps = (branch.children.additional for branch in objects)
             rest = next((a for a in maps if a is not None), None)
             below = Children(properties, rest, patterns=patterns)
             self.choices["joined"] = replace(objects[0], loaded=below, choices={})
-        return self.choices["joined"]
+        return self.choices.get("joined")
 
     def _objects(self) -> list[Node]:
         nodes = []
@@ -481,7 +441,7 @@ class Schema:
         Yields
         ------
         Node
-            The root first. A recursive reference is unfolded where its definition was not met yet.
+            The root first; a recursive reference is unfolded where its definition was not met yet.
         """
         stack, met = [self.root], set[frozenset[str]]()
         while stack:
@@ -491,34 +451,12 @@ class Schema:
                 stack.extend(reversed(list(node.children)))
 
     def names(self, *labels: Any) -> tuple[str, ...]:
-        """Return the names by which cross-field rules know the schema.
-
-        Parameters
-        ----------
-        *labels : str
-            Such as its id in a dataset; what is not a text is left out.
-
-        Returns
-        -------
-        tuple of str
-            The labels, its title and its ``$id``, without repetition.
-        """
+        """Return the names by which rules know the schema: `labels`, its title and its ``$id``."""
         names = [*labels, self.document.get("title"), self.document.get("$id")]
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
 
     def nodes_of(self, field: str) -> list[Node]:
-        """Return the nodes of a field; several if several branches of a union declare it.
-
-        Parameters
-        ----------
-        field : str
-            As in the column ``field``: ``lines[].amount``; ``$`` is the root.
-
-        Returns
-        -------
-        list of Node
-            Recursive references are unfolded as far as the field goes.
-        """
+        """Return the nodes of a field, ``lines[].amount`` or ``$``; branches may have several."""
         nodes, todo = [], [self.root]
         while todo:
             node = todo.pop()
@@ -529,25 +467,35 @@ class Schema:
         return nodes
 
     def shown(self) -> list[Shown]:
-        """List the nodes that get a row in views: all but scalar branches, in schema order.
-
-        Returns
-        -------
-        list of Shown
-            Node, place of the row above, name, and places of the rows below.
-        """
+        """List the rows of views in schema order: all nodes but scalar branches of unions."""
         rows: list[Shown] = []
         met: set[frozenset[str]] = set()
         stack: list[tuple[Node, int | None, str]] = [(self.root, None, "$")]
         while stack:
             node, parent, name = stack.pop()
-            at = len(rows)
-            below = _shown_children(node, met)
+            at, holder, below = len(rows), node, None
+            while goes_below(holder, met):
+                below = list(holder.children)
+                if holder.kind != "union":
+                    break
+                branches = [branch for branch in below if branch.kind != "null"]
+                if len(branches) != 1:
+                    below = [b for b in branches if b.kind in ("object", "array", "union")]
+                    break
+                holder, below = branches[0], None
             rows.append(Shown(node, parent, name, below is None, []))
             if parent is not None:
                 rows[parent].below.append(at)
-            named = [(child, at, name) for child, name in _named(below or [])]
-            stack.extend(reversed(named))
+            # branches of one type are told apart by their title or definition, else by their place
+            counts = Counter((child.field, child.name, child.label) for child in below or ())
+            for child in reversed(below or ()):
+                name = child.name
+                if counts[child.field, child.name, child.label] > 1:
+                    title = child.keywords.get("title")
+                    place = child.ref or child.schema_path
+                    place = place.rpartition("/" if child.ref else ".")[2]
+                    name += f" ({title if isinstance(title, str) else place})"
+                stack.append((child, at, name))
         return rows
 
     def to_frame(self) -> pd.DataFrame:
@@ -638,26 +586,3 @@ class Shown(NamedTuple):
         if node.metric is not None:
             notes.append(("metric", node.metric + node.params_text))
         return notes
-
-
-def _shown_children(node: Node, met: set[frozenset[str]]) -> list[Node] | None:
-    """Return the nodes that have a row below this one; None if it is not unfolded."""
-    if not goes_below(node, met):
-        return None
-    if node.kind != "union":
-        return list(node.children)
-    branches = [b for b in node.children.branches if b.kind != "null"]
-    if len(branches) == 1:
-        return _shown_children(branches[0], met)
-    return [b for b in branches if b.kind in ("object", "array", "union")]
-
-
-def _named(siblings: list[Node]) -> Iterator[tuple[Node, str]]:
-    """Name sibling rows; branches of one type by their title or definition, else by their place."""
-    counts = Counter((node.field, node.name, node.label) for node in siblings)
-    for node in siblings:
-        is_alone = counts[node.field, node.name, node.label] == 1
-        title = node.keywords.get("title")
-        place = (node.ref or node.schema_path).rpartition("/" if node.ref else ".")[2]
-        told_apart = title if isinstance(title, str) else place
-        yield node, node.name if is_alone else f"{node.name} ({told_apart})"
