@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from extractbench_nb.core.field_metrics.built_in_metrics import string_normalized
 from extractbench_nb.core.field_metrics.estimates import equal_codes
 from extractbench_nb.core.field_metrics.registry import REGISTRY
-from extractbench_nb.core.field_metrics.string_metrics import string_normalized
 from extractbench_nb.core.pairing import pair_up, resolve_union, same_as_wholes
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, state_of
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score

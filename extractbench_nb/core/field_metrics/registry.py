@@ -264,22 +264,34 @@ def built_in(
     source: str,
     summary: str,
     params: Mapping[str, Mapping[str, Any]] | None = None,
+    equal: str = "",
     **declared: Any,
 ) -> Callable[[_Function], _Function]:
     """Register a function of this package under its own name.
 
     The arguments are fields of `Metric`; `params` has fields of `Param` that the function's
-    signature does not give: ranges, choices, meanings.
+    signature does not give: ranges, choices, meanings. `equal` is a formula: when two values are.
     """
 
     def register(function: _Function) -> _Function:
         entry = _entry(function.__name__, function, applies_to, source)
         ranged = tuple(replace(p, **(params or {}).get(p.name, {})) for p in entry.params)
         about: dict[str, Any] = {"params": ranged, "pass_rule": pass_rule, "summary": summary}
-        REGISTRY.add(replace(entry, **about, **declared))
+        doc = entry.doc + (_EQUALITY % equal if equal else "")
+        REGISTRY.add(replace(entry, doc=doc, **about, **declared))
         return function
 
     return register
+
+
+_EQUALITY = r"""
+
+Notes
+-----
+.. math::
+
+    s(g, p) = \begin{cases} 1 & \text{if } %s \\ 0 & \text{otherwise} \end{cases}
+"""
 
 
 def _entry(
