@@ -212,32 +212,31 @@ def model_schema(source: Any) -> Any:
 def schema_of(document: Mapping[str, Any], envelope: str | None, *, checked: bool = True) -> Schema:
     """Read a document, once as long as the metrics are the same.
 
-    One that was a schema before is not `checked`: another process may lack its metrics.
+    One that was a schema before is not `checked`: another process may lack its metrics. Values
+    that JSON does not have, such as dates of YAML, are read as text.
     """
-    registry = REGISTRY if checked else None
     try:
         text = json.dumps(document, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):  # values that JSON does not have
+    except (TypeError, ValueError):
         document = private_copy(document, "schema", MAX_WRITTEN_LEVELS)
-        return Schema(read_root(document, registry), document, envelope)
-    document = json.loads(text)
-    if "patternProperties" in text:  # nodes remember which patterns took too long
-        return Schema(read_root(document, registry), document, envelope)
-    root = _known_root(text, checked, tuple(REGISTRY.entries.items()))
-    return Schema(root, document, envelope)
+        try:
+            text = json.dumps(document, ensure_ascii=False, default=str)
+        except ValueError as error:
+            raise SchemaError("", f"cannot be written as JSON: {error}") from None
+    # nodes remember which patterns took too long
+    read = read_root.__wrapped__ if "patternProperties" in text else read_root
+    try:
+        root = read(text, checked, tuple(REGISTRY.entries.items()))
+    except RecursionError:
+        raise SchemaError("", TOO_DEEP) from None
+    return Schema(root, json.loads(text), envelope)
 
 
 @lru_cache(maxsize=64)
-def _known_root(text: str, checked: bool, _: Hashable) -> Node:
-    return read_root(json.loads(text), REGISTRY if checked else None)
-
-
-def read_root(document: Mapping[str, Any], registry: Registry | None) -> Node:
+def read_root(text: str, checked: bool, _: Hashable) -> Node:
     """Read the root of a schema, whose configs by field replace those of the nodes."""
-    try:
-        root = replace(Outline(document, registry).root, choices={})
-    except RecursionError:
-        raise SchemaError("", TOO_DEEP) from None
+    document, registry = json.loads(text), REGISTRY if checked else None
+    root = replace(Outline(document, registry).root, choices={})
     configs = document.get(BY_FIELD, {})
     if not isinstance(configs, dict):
         expected = "expected an object from field to evaluation_config"

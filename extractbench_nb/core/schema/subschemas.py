@@ -17,19 +17,15 @@ from extractbench_nb.core.values import (
     unescape_pointer,
 )
 from extractbench_nb.errors import SchemaError, nearest
+from extractbench_nb.support.wording import cut
 
 JSON_TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 #: Keywords whose values hold schemas: an object of them, a list of them, or one.
-_MAPS = (
-    *("properties", "patternProperties", "$defs", "definitions"),
-    *("dependentSchemas", "dependencies"),
-)
-_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SINGLES = (
-    *("items", "additionalItems", "unevaluatedItems", "contains", "propertyNames"),
-    *("additionalProperties", "unevaluatedProperties", "not", "if", "then", "else"),
-)
-_HOLDERS = frozenset((*_MAPS, *_LISTS, *_SINGLES))
+_MAPS = {"properties", "patternProperties", "$defs", "definitions"}
+_MAPS |= {"dependentSchemas", "dependencies"}
+_LISTS = {"anyOf", "oneOf", "allOf", "prefixItems"}
+_HOLDERS = _MAPS | _LISTS | {"items", "additionalItems", "unevaluatedItems", "contains", "not"}
+_HOLDERS |= {"additionalProperties", "unevaluatedProperties", "propertyNames", "if", "then", "else"}
 #: Keywords of what is below a node.
 _CHILDREN = ("properties", "patternProperties", "additionalProperties", "items", "prefixItems")
 _INSIDE = (*_CHILDREN, "anyOf", "oneOf")
@@ -108,8 +104,7 @@ class Subschemas:
         self._pointers = {("", ""): ""}  # by address and anchor
         self._targets: dict[tuple[str, str], Part] = {}
         self._referred: dict[tuple[Part, str], Part] = {}
-        self._merged: dict[Parts, Part] = {}
-        self._open: set[Parts] = set()
+        self._merged: dict[Parts, Part | None] = {}
         self._merges = 0
         self.root = self._read(document, "", "")
 
@@ -209,43 +204,41 @@ class Subschemas:
         ContradictionError
             No value satisfies them all.
         """
-        first = parts[0]
-        if len(parts) == 1 and first.ref is None and not first.all_of:
+        first, others = parts[0], parts[1:]
+        if not others and first.ref is None and not first.all_of:
             return first
         if parts in self._merged:
-            return self._merged[parts]
-        if parts in self._open:
-            raise SchemaError(first.pointer, CIRCLE)
-        self._open.add(parts)
+            known = self._merged[parts]
+            if known is None:
+                raise SchemaError(first.pointer, CIRCLE)
+            return known
+        self._merged[parts] = None  # as long as it is being merged
         try:
-            node = self._merge(first, parts[1:])
-        finally:
-            self._open.discard(parts)
+            if others:
+                self._merges += len(others)
+                if self._merges > MAX_MERGED:
+                    problem = f"merges more than {MAX_MERGED:,} schemas through its allOfs"
+                    raise SchemaError(first.pointer, problem)
+                node = self.merged((first,))
+            else:
+                node, others = first, first.all_of
+                if first.ref is not None:
+                    definition, passed = self._target(first), {first}
+                    while definition.is_reference and definition not in passed:
+                        passed.add(definition)
+                        definition = self._target(definition)
+                    node = self.merged((definition,))
+                    if not first.is_reference:
+                        node = _combined(node, first, overrides=True)
+                    else:  # a definition is one node for each way to write the reference
+                        named = replace(node, ref=first.ref or "#")
+                        node = self._referred.setdefault((node, first.ref), named)
+            for part in others:
+                node = _combined(node, self.merged((part,)))
+        except SchemaError:
+            del self._merged[parts]
+            raise
         self._merged[parts] = node
-        return node
-
-    def _merge(self, first: Part, others: Parts) -> Part:
-        if others:
-            self._merges += len(others)
-            if self._merges > MAX_MERGED:
-                problem = f"merges more than {MAX_MERGED:,} schemas through its allOfs"
-                raise SchemaError(first.pointer, problem)
-            node = self.merged((first,))
-        else:
-            node, others = first, first.all_of
-            if first.ref is not None:
-                definition, passed = self._target(first), {first}
-                while definition.is_reference and definition not in passed:
-                    passed.add(definition)
-                    definition = self._target(definition)
-                target = self.merged((definition,))
-                if first.is_reference:
-                    # a definition is one node for each way to write the reference
-                    named = replace(target, ref=first.ref or "#")
-                    return self._referred.setdefault((target, first.ref), named)
-                node = _combined(target, first, overrides=True)
-        for part in others:
-            node = _combined(node, self.merged((part,)))
         return node
 
 
@@ -277,14 +270,14 @@ def _combined(first: Part, second: Part, *, overrides: bool = False) -> Part:
     both = first.inside.keys() & second.inside.keys()
     if overrides:
         keywords = {**first.keywords, **second.keywords}
-        inside |= {key: {**first.inside[key], **second.inside[key]} for key in both & {*_MAPS}}
+        inside |= {key: {**first.inside[key], **second.inside[key]} for key in both & _MAPS}
         pointer, ref = second.pointer if second.keywords else first.pointer, second.ref or "#"
     else:
         for key in ("type", "enum", "const"):
             if key in first.keywords and key in second.keywords:
                 at = f"{second.pointer}/{key}"
                 keywords[key] = _agreed(key, first.keywords[key], second.keywords[key], at)
-        for key in both - {*_LISTS}:
+        for key in both - _LISTS:
             children = {**first.inside[key], **second.inside[key]}
             for name in first.inside[key].keys() & second.inside[key].keys():
                 parts = (*first.inside[key][name], *second.inside[key][name])
@@ -336,15 +329,14 @@ _DRAFTS = {"draft-03": 4, "draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09"
 _LIMITS = ("exclusiveMinimum", "exclusiveMaximum")
 #: Keywords that are booleans in draft 4.
 _FLAGS = (*_LIMITS, "required")
-_SIZES = [f"{end}{size}" for end in ("min", "max") for size in ("Length", "Items", "Properties")]
+_SIZED = ("Length", "Items", "Properties", "Contains")
+_SIZES = [f"{end}{size}" for end in ("min", "max") for size in _SIZED]
 #: Keywords by the JSON type of their value, with the words of the error.
 _EXPECTED = {
     **dict.fromkeys(_MAPS, ("object", "an object of schemas")),
     **dict.fromkeys(_LISTS, ("array", "a list of schemas")),
     **dict.fromkeys((*_LIMITS, "minimum", "maximum", "multipleOf"), ("number", "a number")),
-    **dict.fromkeys(
-        (*_SIZES, "minContains", "maxContains"), ("number", "a number that is 0 or more")
-    ),
+    **dict.fromkeys(_SIZES, ("number", "a number that is 0 or more")),
     **dict.fromkeys(("pattern", "format", "$anchor", "$id"), ("string", "a string")),
     "enum": ("array", "a list"),
     "required": ("array", "a list of property names"),
@@ -454,8 +446,7 @@ _REPR.maxlist = _REPR.maxdict = _LONGEST
 
 def short(value: Any) -> str:
     """Write a value for an error, at most 60 characters."""
-    text = _REPR.repr(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return cut(_REPR.repr(value), _LONGEST)
 
 
 # --- patterns ---------------------------------------------------------------------------------
