@@ -212,9 +212,8 @@ def _spec(written: Any, pointer: str, registry: Registry | None) -> MetricSpec:
         if not isinstance(name, str) or name not in registry.entries:
             what = "preset" if is_preset else "metric"
             raise ConfigError(at, f"unknown {what} {name!r}; {nearest(name, registry.entries)}")
-        problem = None if is_preset else registry.entries[name].problem_with(params)
-        if problem is not None:
-            raise ConfigError(f"{pointer}/params", problem)
+        if not is_preset and (fault := registry.entries[name].problem_with(params)):
+            raise ConfigError(f"{pointer}/params", fault)
     return MetricSpec(name, params if is_preset else dict(params), weight)
 
 

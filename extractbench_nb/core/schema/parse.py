@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from extractbench_nb.core.field_metrics.registry import REGISTRY, Registry
 from extractbench_nb.core.schema.evaluation_config import (
@@ -51,6 +51,9 @@ from extractbench_nb.core.values import (
 from extractbench_nb.errors import ConfigError, InputError, SchemaError, nearest
 from extractbench_nb.support.foreign_values import is_model
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 #: Keys under which a schema may be wrapped together with a name or a description.
 ENVELOPES = ("schema_definition", "schema", "json_schema")
 #: Keyword at the root of a schema: configs that replace those of nodes, by field.
@@ -66,16 +69,8 @@ TOO_DEEP = "is nested too deep to be read"
 _OF_OBJECTS = ("properties", "patternProperties", "additionalProperties")
 
 
-class JsonSchemaWriter(Protocol):
-    """What is asked of a ``pydantic.TypeAdapter``."""
-
-    def json_schema(self, *, by_alias: bool, mode: Any) -> dict[str, Any]:
-        """Return the JSON Schema of the type."""
-        ...
-
-
 #: What can be given as a schema; a class is one of a Pydantic model.
-SchemaSource: TypeAlias = Mapping[str, Any] | str | Path | Schema | type[Any] | JsonSchemaWriter
+SchemaSource: TypeAlias = "Mapping[str, Any] | str | Path | Schema | type[Any] | TypeAdapter[Any]"
 
 
 def parse_schema(
@@ -418,15 +413,14 @@ class Outline:
                 # up to draft 4 a property may say ``required: true`` itself
                 required = name in listed or any(p.says_required for p in parts)
                 step = member(name)
-                place = ("properties", name, "properties" + step, step, name, required)
-                children.append((parts, place))
+                path = "properties" + step
+                children.append((parts, ("properties", name, path, step, name, required)))
             for pattern, parts in inside.get("patternProperties", {}).items():
                 path = "patternProperties" + bracketed(pattern)
                 children.append((parts, ("patterns", pattern, path, ".*", f"/{pattern}/")))
-            for parts in inside.get("additionalProperties", {}).values():
-                if parts[0].boolean is None:
-                    place = ("additional", 0, "additionalProperties", ".*", "*")
-                    children.append((parts, place))
+            about = ("additional", 0, "additionalProperties", ".*", "*")
+            rest = inside.get("additionalProperties", {}).values()
+            children += [(parts, about) for parts in rest if parts[0].boolean is None]
         elif kind == "array":
             for i, parts in inside.get("prefixItems", {}).items():
                 keyword = parts[0].pointer.split("/")[-2]  # items, in older drafts
