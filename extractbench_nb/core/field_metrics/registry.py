@@ -160,8 +160,7 @@ class Metric:
         """Return the lowest score in [0, 1] that passes under the params of a field."""
         if self.threshold is None:
             return 1.0
-        default = next((p.default for p in self.params if p.name == self.threshold), None)
-        value = params.get(self.threshold, default)
+        value = params.get(self.threshold, self.defaults.get(self.threshold))
         return 1.0 if value is None else float(value)
 
     def problem_with(self, params: Mapping[str, Any]) -> str | None:
@@ -213,10 +212,7 @@ METRIC_COLUMNS = FrameSpec(
 
 @dataclass(slots=True)
 class Registry:
-    """All metrics by name; schemas are checked against its names and params.
-
-    A metric may have aliases as further keys; lists show its own name only.
-    """
+    """All metrics by name; schemas are checked against its names and params."""
 
     entries: dict[str, Metric] = field(default_factory=dict)
     #: Those of this package, before anybody added or replaced one.
@@ -423,7 +419,8 @@ def unregister(name: str) -> None:
     """
     if name in REGISTRY.built_in:
         raise ConfigError(None, f"{name!r} is a built-in metric; it cannot be removed")
-    del REGISTRY.entries[REGISTRY.get(name).name]
+    REGISTRY.get(name)
+    del REGISTRY.entries[name]
 
 
 def metrics() -> pd.DataFrame:
@@ -439,7 +436,6 @@ def metrics() -> pd.DataFrame:
     >>> metrics().set_index("metric").loc["number_tolerance", "pass_rule"]
     '|gold - predicted| <= tolerance * |gold|'
     """
-    without_aliases = {entry.name: entry for entry in REGISTRY.entries.values()}
     return METRIC_COLUMNS.from_rows(
         (
             metric.name,
@@ -451,5 +447,5 @@ def metrics() -> pd.DataFrame:
             metric.source,
             metric.summary,
         )
-        for metric in without_aliases.values()
+        for metric in REGISTRY.entries.values()
     )
