@@ -24,13 +24,11 @@ from extractbench_nb.support.folding import normal_url, normalize_value
 from extractbench_nb.support.foreign_values import as_written
 
 _SHORT_TEXT = 256
-_TEXT, _EQUAL = ("string", "any"), "score is 1"
+_TEXT = ("string", "any")
 
 
 @built_in(
     _TEXT,
-    _EQUAL,
-    README,
     "equal text",
     estimate=equal_codes,
     reflexive={str},
@@ -51,8 +49,6 @@ def string_exact(gold: Any, predicted: Any) -> bool:
 
 @built_in(
     _TEXT,
-    _EQUAL,
-    README,
     "equal text after case folding",
     estimate=equal_codes,
     reflexive={str},
@@ -72,9 +68,8 @@ def string_case_insensitive(gold: Any, predicted: Any) -> bool:
 
 @built_in(
     _TEXT,
-    _EQUAL,
-    "extractbench_nb",
     "equal text; white space, punctuation, case and Unicode aside",
+    source="extractbench_nb",
     estimate=judged_texts,
     reflexive={str},
     use="text; case, spacing, punctuation and Unicode aside",
@@ -108,9 +103,9 @@ _normal_of_short = lru_cache(maxsize=8_192)(normalize_value)
 
 @built_in(
     _TEXT,
-    "similarity >= threshold",
-    "ExtractBench paper, Table 4: Levenshtein",
     "normalised Levenshtein similarity",
+    pass_rule="similarity >= threshold",
+    source="ExtractBench paper, Table 4: Levenshtein",
     reflexive={str},
     use="names with typos",
     preset={"threshold": 0.8, "case_sensitive": False},
@@ -149,8 +144,6 @@ def string_fuzzy(
 
 @built_in(
     _TEXT,
-    _EQUAL,
-    README,
     "same web address",
     use="web addresses",
     equal=r"\operatorname{url}(g) = \operatorname{url}(p)",
@@ -172,10 +165,10 @@ def string_url(gold: Any, predicted: Any) -> bool:
 
 @built_in(
     _TEXT,
-    "same date at the precision",
-    "extractbench_nb",
     "dates in any common format",
-    {"precision": {"choices": ("day", "month", "year")}},
+    pass_rule="same date at the precision",
+    source="extractbench_nb",
+    params={"precision": {"choices": ("day", "month", "year")}},
     estimate=judged_texts,
     use="dates in any common format",
     preset={"precision": "day"},
@@ -293,10 +286,9 @@ def _same(one: int | float, two: int | float) -> bool:
 
 @built_in(
     _NUMERIC,
-    "gold == predicted",
-    README,
     "equal numbers",
-    {"parse": _PARSE},
+    pass_rule="gold == predicted",
+    params={"parse": _PARSE},
     estimate=equal_codes,
     reflexive={int, float},
     use="counts, amounts that must not be rounded",
@@ -318,10 +310,10 @@ def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
 
 @built_in(
     _NUMERIC,
-    "|gold - predicted| <= tolerance * |gold|",
-    "ExtractBench paper, Table 4 and appendix C",
     "numbers within a relative margin",
-    {
+    pass_rule="|gold - predicted| <= tolerance * |gold|",
+    source="ExtractBench paper, Table 4 and appendix C",
+    params={
         "tolerance": {"minimum": 0.0},
         "mode": {"choices": ("relative", "absolute")},
         "parse": _PARSE,
@@ -390,10 +382,9 @@ def _is_finite(number: int | float) -> bool:
 
 @built_in(
     _NUMERIC,
-    "int(gold) == int(predicted), both whole",
-    README,
     "equal whole numbers",
-    {"parse": _PARSE},
+    pass_rule="int(gold) == int(predicted), both whole",
+    params={"parse": _PARSE},
     estimate=equal_codes,
     reflexive={int, float},
     use="years, counts; the default for integers",
@@ -418,9 +409,8 @@ def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
 
 @built_in(
     ("boolean", "any"),
-    "gold == predicted",
-    README,
     "equal booleans",
+    pass_rule="gold == predicted",
     estimate=equal_codes,
     reflexive={bool},
     use="flags; the default for booleans",
@@ -506,9 +496,9 @@ REGISTRY.add(
 
 @built_in(
     ("array",),
-    "F1 >= pass_threshold",
-    "extractbench_nb",
     "F1 of two sets of scalars",
+    pass_rule="F1 >= pass_threshold",
+    source="extractbench_nb",
     use="arrays of scalars, order and repetition aside",
 )
 def set_f1(
@@ -559,10 +549,10 @@ def _key(item: Any, normalize_text: bool) -> str:
 
 @built_in(
     ("array",),
-    "f-score >= pass_threshold",
-    "after Smock et al. 2022, section 6",
     "grid table similarity of an array of flat objects",
-    {
+    pass_rule="f-score >= pass_threshold",
+    source="after Smock et al. 2022, section 6",
+    params={
         "measure": {"choices": ("con", "top")},
         "variant": {"choices": ("paper", "paper_substring", "released")},
     },

@@ -256,9 +256,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def built_in(
     applies_to: tuple[str, ...],
-    pass_rule: str,
-    source: str,
     summary: str,
+    *,
+    source: str = README,
     params: Mapping[str, Mapping[str, Any]] | None = None,
     equal: str = "",
     **declared: Any,
@@ -272,9 +272,8 @@ def built_in(
     def register(function: _Function) -> _Function:
         entry = _entry(function.__name__, function, applies_to, source)
         ranged = tuple(replace(p, **(params or {}).get(p.name, {})) for p in entry.params)
-        about: dict[str, Any] = {"params": ranged, "pass_rule": pass_rule, "summary": summary}
         doc = entry.doc + (_EQUALITY % equal if equal else "")
-        REGISTRY.add(replace(entry, doc=doc, **about, **declared))
+        REGISTRY.add(replace(entry, params=ranged, summary=summary, doc=doc, **declared))
         return function
 
     return register
