@@ -7,8 +7,9 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -88,22 +89,25 @@ _SCALARS_AND_NULL = SCALARS | {type(None)}
 _KEYS = frozenset({str})
 
 
-class Unlabelled:
-    """The type of `UNLABELED`, of which there is one object in every process."""
+class Marker(Enum):
+    """Stands for a value in a document that JSON does not have; what is missing is false."""
 
-    __slots__ = ()
+    MISSING = ""
+    UNLABELED = "open"
+
+    def __bool__(self) -> bool:
+        """Say whether there is a value."""
+        return bool(self.value)
 
     def __repr__(self) -> str:
-        """Return the name of the object."""
-        return "UNLABELED"
+        """Return the name."""
+        return self.name
 
-    def __reduce__(self) -> str:
-        """Return its name, so that copies and pickles are the object itself."""
-        return "UNLABELED"
+    __str__ = __repr__
 
 
 #: Marks a gold value that the annotation leaves open; the field is not scored.
-UNLABELED = Unlabelled()
+UNLABELED: Final = Marker.UNLABELED
 
 
 def plain_levels(value: Any, *, copy: bool = False) -> int | None:
@@ -217,11 +221,6 @@ def all_values(value: object) -> Iterator[Any]:
             stack.extend(reversed(top.values()))
         elif isinstance(top, list | tuple):
             stack.extend(reversed(top))
-
-
-def count_values(value: Any) -> int:
-    """Count a value and all below it, containers and nulls included."""
-    return sum(1 for _ in all_values(value))
 
 
 def scalars(value: object) -> Iterator[Any]:

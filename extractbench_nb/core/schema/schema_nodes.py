@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
-from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +15,7 @@ from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig
 from extractbench_nb.core.schema.subschemas import Patterns
+from extractbench_nb.core.values import Marker
 from extractbench_nb.support.cards import card_html, tree_html
 
 
@@ -306,25 +306,8 @@ NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, 
 # Section 3.3 of the ExtractBench paper distinguishes present, null and missing. An empty array on
 # an array node is a fourth state, because it says "there is none" as null does.
 
-
-class Missing(Enum):
-    """The type of `MISSING`, the value of a key that is not there; false, as None is."""
-
-    MISSING = ""
-
-    def __bool__(self) -> bool:
-        """Return False."""
-        return False
-
-    def __repr__(self) -> str:
-        """Return ``MISSING``."""
-        return self.name
-
-    __str__ = __repr__
-
-
 #: The value of a key that is not there.
-MISSING: Final = Missing.MISSING
+MISSING: Final = Marker.MISSING
 
 PRESENT: Final = "present"
 EMPTY: Final = "empty"
@@ -335,7 +318,7 @@ def state_of(value: Any, node: Node | None = None) -> str:
     if value is None:
         return "null"
     kind = type(value)
-    if kind is Missing or kind is Unusable:
+    if value is MISSING or kind is Unusable:
         return "missing"
     if kind is not str and node is not None and node.kind == "array":
         items: Any = value if isinstance(value, list | tuple) else None

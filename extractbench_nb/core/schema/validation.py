@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from extractbench_nb.core.schema.subschemas import Choices, Patterns, draft_of
-from extractbench_nb.core.values import count_values, equality_key, json_type
+from extractbench_nb.core.values import all_values, equality_key, json_type
 from extractbench_nb.support.foreign_values import as_written
 
 #: Keywords that are applied to one document at most: so many, and more for each of its values.
@@ -50,7 +50,7 @@ class Validation:
         for name, holds in _OWN_FORMATS.items():
             checker.checkers[name] = (partial(_holds_for_text, holds), ValueError)
         # jsonschema hands its format checker to every keyword, so the work is counted there
-        checker.work = _Work(_STEPS + _STEPS_PER_VALUE * count_values(document))
+        checker.work = _Work(_STEPS + _STEPS_PER_VALUE * sum(1 for _ in all_values(document)))
         try:
             validator = self._class(self._document, format_checker=checker, registry=Registry())
             yield from validator.iter_errors(document)
