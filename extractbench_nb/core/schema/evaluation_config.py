@@ -9,7 +9,7 @@ accepted wherever a preset's is, so that a user's metric needs no preset.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -215,22 +215,6 @@ def _spec(written: Any, pointer: str, registry: Registry | None) -> MetricSpec:
         if not is_preset and (fault := registry.entries[name].problem_with(params)):
             raise ConfigError(f"{pointer}/params", fault)
     return MetricSpec(name, params if is_preset else dict(params), weight)
-
-
-def check_types(
-    config: NodeConfig | None,
-    types: Collection[str],
-    label: str,
-    pointer: str,
-) -> None:
-    """Check that each metric of a node applies to one of its types."""
-    for spec in config.metrics if config is not None else ():
-        entry = spec.entry
-        applies = () if entry.takes_node or "any" in entry.applies_to else entry.applies_to
-        allowed = {"number" if name == "integer" else name for name in applies}
-        if types and allowed and "object" not in types and allowed.isdisjoint(types):
-            problem = f"found {spec.metric_id!r} at a node of type {label}"
-            raise ConfigError(pointer, f"{problem}; it applies to {', '.join(applies)}")
 
 
 _CONTAINERS = frozenset(("object", "array", "unknown"))

@@ -21,7 +21,6 @@ from extractbench_nb.core.field_metrics.registry import REGISTRY, Registry
 from extractbench_nb.core.schema.evaluation_config import (
     DEFAULTS,
     SKIP,
-    check_types,
     parse_config,
 )
 from extractbench_nb.core.schema.schema_nodes import Edge, Node, Schema
@@ -248,7 +247,7 @@ def read_root(text: str, checked: bool, _: Hashable) -> Node:
             if node.config is None:
                 raise ConfigError(at, f"found {written!r}; expected an evaluation_config")
             if registry is not None:
-                check_types(node.config, node.types, node.label, at)
+                node.check_metrics(at)
     return root
 
 
@@ -299,8 +298,7 @@ class Outline:
             if definition.kind == "union":
                 self._settle(definition, ())
             if definition.declared and registry is not None:
-                at = f"{definition.pointer}/evaluation_config"
-                check_types(definition.config, definition.types, definition.label, at)
+                definition.check_metrics(f"{definition.pointer}/evaluation_config")
         if self._subschemas.refers:
             self._find_cycles()
         if self._size() > MAX_NODES:

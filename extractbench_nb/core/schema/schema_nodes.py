@@ -16,6 +16,7 @@ from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig
 from extractbench_nb.core.schema.subschemas import Patterns
 from extractbench_nb.core.values import Marker
+from extractbench_nb.errors import ConfigError
 from extractbench_nb.support.cards import card_html, tree_html
 
 
@@ -270,6 +271,17 @@ class Node:
         if self.config is None:
             return None
         return " + ".join(spec.metric_id for spec in self.specs)
+
+    def check_metrics(self, pointer: str) -> None:
+        """Raise `ConfigError` for a metric that compares none of the node's types."""
+        for spec in self.specs:
+            entry = spec.entry
+            applies = () if entry.takes_node or "any" in entry.applies_to else entry.applies_to
+            allowed = {"number" if name == "integer" else name for name in applies}
+            is_open = not applies or not self.types or "object" in self.types
+            if not is_open and allowed.isdisjoint(self.types):
+                problem = f"found {spec.metric_id!r} at a node of type {self.label}"
+                raise ConfigError(pointer, f"{problem}; it applies to {', '.join(applies)}")
 
     @property
     def params_text(self) -> str:
