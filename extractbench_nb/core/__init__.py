@@ -42,7 +42,7 @@ from extractbench_nb.core.result import Inputs as Inputs
 from extractbench_nb.core.result import mismatch_frame as mismatch_frame
 from extractbench_nb.core.similarity import MapItem
 from extractbench_nb.core.traversal import Aligner as Aligner
-from extractbench_nb.core.values.json_values import UNLABELED, unlabelled
+from extractbench_nb.core.values import UNLABELED, unlabelled
 
 __all__ = [
     "RULES",

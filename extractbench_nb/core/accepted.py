@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -20,7 +20,7 @@ import pandas as pd
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.pairing import resolve_union
 from extractbench_nb.core.schema.schema_nodes import MISSING, Node, Schema
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     PATH_STEP,
     equality_key,
     json_type,
@@ -80,7 +80,22 @@ class Accepted(tuple[Alternative, ...]):
             return cls()
         if isinstance(source, cls):
             return source
-        return cls(_alternative(f"row {n}", record) for n, record in enumerate(_records(source)))
+        name, rows, is_csv = "accepted", as_pandas(source), False
+        if isinstance(rows, str | Path):
+            name, path = f"accepted file {str(rows)!r}", Path(rows)
+            is_csv = path.suffix.lower() == ".csv"
+            if not is_csv and path.suffix.lower() != ".json":
+                raise InputError(f"accepted is {str(path)!r}; expected a file named .csv or .json")
+            rows = _csv_rows(path, name) if is_csv else read_document(path, name)
+        if isinstance(rows, pd.DataFrame):
+            for column in ("path", "value"):
+                if column not in rows:
+                    raise InputError(f"{name} has {no_column(column, rows)}")
+            rows = rows.astype(object).to_dict("records")
+        if not isinstance(rows, list):
+            expected = "a frame or a list of dicts with path and value, or a CSV or JSON file"
+            raise InputError(f"{name} is a {type(rows).__name__}; expected {expected} of them")
+        return cls(_alternative(f"row {n}", row, is_csv) for n, row in enumerate(rows))
 
     def frame(self) -> pd.DataFrame:
         """Return one row per alternative: document, path, value, note."""
@@ -106,52 +121,19 @@ class Accepted(tuple[Alternative, ...]):
         return self
 
 
-def _records(source: Any) -> Iterable[Any]:
-    """Read the rows of a frame, a list or a file."""
-    source = as_pandas(source)
-    name = "accepted"
-    if isinstance(source, str | Path):
-        name, path = f"accepted file {str(source)!r}", Path(source)
-        if path.suffix.lower() not in (".csv", ".json"):
-            raise InputError(f"accepted is {str(path)!r}; expected a file named .csv or .json")
-        source = (
-            _read_csv(path, name) if path.suffix.lower() == ".csv" else read_document(path, name)
-        )
-    if isinstance(source, pd.DataFrame):
-        for column in ("path", "value"):
-            if column not in source:
-                raise InputError(f"{name} has {no_column(column, source)}")
-        return source.astype(object).to_dict("records")
-    if not isinstance(source, list):
-        expected = "a frame or a list of dicts with path and value, or a CSV or JSON file of them"
-        raise InputError(f"{name} is a {type(source).__name__}; expected {expected}")
-    return source
+_MORE_CELLS = "more cells than the first line names"
 
 
-def _read_csv(path: Path, name: str) -> list[dict[str, Any]]:
-    """Read a file whose values are JSON text; other empty cells are missing."""
+def _csv_rows(path: Path, name: str) -> list[dict[str, Any]]:
     try:
         with reading(name, path), path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [dict(row) for row in csv.DictReader(file, restkey="")]
+            return list(csv.DictReader(file, restkey=_MORE_CELLS))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{name} is not readable CSV: {error}") from None
-    for number, row in enumerate(rows):
-        if "" in row:
-            raise InputError(f"accepted, row {number} has more cells than the first line names")
-        text = row.get("value") or ""
-        row |= {"document": row.get("document") or None, "note": row.get("note") or None}
-        try:
-            row["value"] = json.loads(text)
-        except (ValueError, RecursionError):
-            problem = f"value is {one_line(text, _LONGEST)!r}; expected JSON text"
-            raise InputError(
-                f"accepted, row {number}: {problem}, null or a text in quotes"
-            ) from None
-    return rows
 
 
-def _alternative(where: str, record: Any) -> Alternative:
-    """Check one row; other columns are ignored."""
+def _alternative(where: str, record: Any, is_csv: bool) -> Alternative:
+    """Check one row, in which values are JSON text if it is CSV; other columns are ignored."""
     if not isinstance(record, Mapping) or not {"path", "value"} <= set(record):
         shown = one_line(repr(record), _LONGEST)
         raise InputError(f"accepted, {where} is {shown}; expected an object with path and value")
@@ -159,9 +141,18 @@ def _alternative(where: str, record: Any) -> Alternative:
     if not isinstance(path, str):
         raise InputError(f"accepted, {where}: path is {path!r}; expected a path such as '$.total'")
     document, note = (
-        None if is_missing(cell) else str(cell) for cell in map(record.get, ("document", "note"))
+        None if is_missing(cell) or cell == "" else str(cell)
+        for cell in map(record.get, ("document", "note"))
     )
     row = Alternative(document, path, private_copy(value, "accepted"), note, where)
+    if _MORE_CELLS in record:
+        row.refuse(f"it has {_MORE_CELLS}")
+    if is_csv:
+        try:
+            return row._replace(value=json.loads(value or ""))
+        except (ValueError, RecursionError):
+            shown = one_line(value or "", _LONGEST)
+            row.refuse(f"value is {shown!r}; expected JSON text, null or a text in quotes")
     if (value is not None and is_missing(value)) or plain_levels([row.value]) is None:
         row.refuse(f"value is {one_line(repr(value), _LONGEST)}; expected a JSON value")
     return row

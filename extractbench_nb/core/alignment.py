@@ -34,7 +34,7 @@ from extractbench_nb.core.schema.schema_nodes import MISSING, Node
 from extractbench_nb.core.scoring import Scorer
 from extractbench_nb.core.similarity import ItemComparer, MapItem, pass_threshold
 from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.core.values.json_values import canonical, canonical_unordered, json_type
+from extractbench_nb.core.values import canonical, canonical_unordered, json_type
 from extractbench_nb.errors import ConfigError, nearest
 
 #: Comparisons of scalars up to which an array is solved on the declared metrics.

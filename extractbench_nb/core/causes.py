@@ -12,7 +12,7 @@ import pandas as pd
 
 from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.similarity import array_score
-from extractbench_nb.core.values.json_values import canonical, json_type
+from extractbench_nb.core.values import canonical, json_type
 from extractbench_nb.support.wording import one_line, plural, ratio_text
 
 #: A branch is named instead of its parent if it has this share of the parent's loss.

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, overload
 import numpy as np
 
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import private_copy
+from extractbench_nb.core.values import private_copy
 from extractbench_nb.errors import ConfigError
 from extractbench_nb.support.wording import cut
 

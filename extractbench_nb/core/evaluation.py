@@ -28,7 +28,7 @@ from extractbench_nb.core.scoring import Scored, Scorer
 from extractbench_nb.core.text.judging import Judge
 from extractbench_nb.core.text.offline_judge import OfflineJudge, choose_judge, judge_of_document
 from extractbench_nb.core.traversal import Aligner, ModelAligner, Traversal
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     UNLABELED,
     file_hint,
     json_type,

@@ -22,7 +22,7 @@ from extractbench_nb.core.schema.schema_nodes import (
 )
 from extractbench_nb.core.schema.validation import Validation
 from extractbench_nb.core.scoring import Pending, Scored
-from extractbench_nb.core.values.json_values import SCALARS, UNLABELED, bracketed, json_text, member
+from extractbench_nb.core.values import SCALARS, UNLABELED, bracketed, json_text, member
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.wording import cut, one_line, plural
 

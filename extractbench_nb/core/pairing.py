@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.schema.schema_nodes import BROKEN, MISFIT, MISSING, Node, Unusable
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     SCALARS,
     UNLABELED,
     bracketed,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, Unusable, state_of
 from extractbench_nb.core.scoring import Pending, Scored
 from extractbench_nb.core.similarity import map_items
-from extractbench_nb.core.values.json_values import bracketed
+from extractbench_nb.core.values import bracketed
 
 #: The status of a pair of items; other items have no partner.
 PAIRED = ("matched", "differing")

@@ -44,7 +44,7 @@ from extractbench_nb.core.records import ArrayRecord, Leaf, in_order
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.rollup import summarise
 from extractbench_nb.core.schema.schema_nodes import Schema
-from extractbench_nb.core.values.json_values import canonical, json_text, json_type
+from extractbench_nb.core.values import canonical, json_text, json_type
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.cards import (
     breakable,

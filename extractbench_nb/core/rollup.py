@@ -35,7 +35,7 @@ from extractbench_nb.core.schema.schema_nodes import (
 )
 from extractbench_nb.core.scoring import ALIGNED, Scored, point_score
 from extractbench_nb.core.similarity import MapItem, array_score, never_match, pass_threshold
-from extractbench_nb.core.values.json_values import PATH_STEP, SCALARS, json_text, json_type
+from extractbench_nb.core.values import PATH_STEP, SCALARS, json_text, json_type
 
 if TYPE_CHECKING:
     from extractbench_nb.core.traversal import Traversal

@@ -29,7 +29,7 @@ from extractbench_nb.core.schema.schema_nodes import (
 from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError, Question, Verdict
 from extractbench_nb.core.text.offline_judge import OfflineJudge
 from extractbench_nb.core.text.quantities import as_number
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     SCALARS,
     canonical,
     canonical_unordered,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from extractbench_nb.core.field_metrics.built_in_metrics import string_normalized
 from extractbench_nb.core.field_metrics.estimates import equal_codes
 from extractbench_nb.core.field_metrics.registry import REGISTRY
-from extractbench_nb.core.field_metrics.string_metrics import string_normalized
 from extractbench_nb.core.pairing import pair_up, resolve_union, same_as_wholes
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, state_of
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score
 from extractbench_nb.core.text.offline_judge import similarity as text_similarity
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     SCALARS,
     canonical,
     json_text,

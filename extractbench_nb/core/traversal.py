@@ -38,7 +38,7 @@ from extractbench_nb.core.similarity import (
 )
 from extractbench_nb.core.text.judging import Judge, JudgeCall, JudgeError
 from extractbench_nb.core.text.offline_judge import OfflineJudge
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     canonical,
     json_type,
     normal_path,

@@ -310,9 +310,9 @@ def test_undeclared_places_are_refused() -> None:
         ("a.json", "{}", "is a dict; expected a frame or a list"),
         ("a.json", "[", "is not JSON"),
         ("a.txt", "", "expected a file named .csv or .json"),
-        ("a.csv", "path,value\n$.a,USA", "row 0: value is 'USA'; expected JSON text"),
-        ("a.csv", "path,value\n$.a,", "row 0: value is ''; expected JSON text, null"),
-        ("a.csv", "path,value\n$.a,1,2", "row 0 has more cells"),
+        ("a.csv", "path,value\n$.a,USA", "value is 'USA'; expected JSON text"),
+        ("a.csv", "path,value\n$.a,", "value is ''; expected JSON text, null"),
+        ("a.csv", "path,value\n$.a,1,2", "has more cells"),
         ("none.csv", None, "none.csv"),
     ],
 )

@@ -443,7 +443,7 @@ HOSTILE = [
 @pytest.fixture
 def few_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit of values that is reached in no time."""
-    monkeypatch.setattr("extractbench_nb.core.values.json_values.MAX_VALUES", 10_000)
+    monkeypatch.setattr("extractbench_nb.core.values.MAX_VALUES", 10_000)
 
 
 @pytest.mark.parametrize("patterns", [{}, {"patternProperties": {"^x": {"type": "string"}}}])

@@ -13,9 +13,9 @@ import pytest
 import extractbench_nb as xb
 from extractbench_nb import InputError
 from extractbench_nb.core import evaluation as api
+from extractbench_nb.core import values as _json
 from extractbench_nb.core.evaluation import refuse_non_json
-from extractbench_nb.core.values import json_values as _json
-from extractbench_nb.core.values.json_values import plain_levels, private_copy
+from extractbench_nb.core.values import plain_levels, private_copy
 
 
 class Text(str):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import extractbench_nb as xb
-from extractbench_nb.core.field_metrics.array_metrics import table_grits
+from extractbench_nb.core.field_metrics.built_in_metrics import table_grits
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 
 MISSING = object()

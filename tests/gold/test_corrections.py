@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractbench_nb.core.values.json_values import bracketed, member
+from extractbench_nb.core.values import bracketed, member
 from extractbench_nb.errors import InputError
 from extractbench_nb.gold.versions import CORRECTIONS, corrections, save_corrections
 

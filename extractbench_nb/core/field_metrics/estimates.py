@@ -21,7 +21,7 @@ from rapidfuzz.process import cdist
 
 from extractbench_nb.core.text.quantities import as_number
 from extractbench_nb.core.text.word_tokens import prepare
-from extractbench_nb.core.values.json_values import json_text, leaf_texts
+from extractbench_nb.core.values import json_text, leaf_texts
 
 Matrix = NDArray[np.float32]
 Flags = NDArray[np.bool_]

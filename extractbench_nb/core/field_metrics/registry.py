@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, NamedTuple, TypeVar, overload
@@ -13,7 +13,7 @@ import pandas as pd
 
 from extractbench_nb.core.field_metrics.estimates import Estimated, judged_texts, similar_texts
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import private_copy
+from extractbench_nb.core.values import private_copy
 from extractbench_nb.errors import ConfigError, InputError, nearest
 
 APPLIES_TO = ("string", "number", "integer", "boolean", "array", "any")
@@ -143,11 +143,13 @@ class Metric:
     default_for: str | None = None
     #: Metrics that take its place, by the JSON Schema ``format`` of a node.
     by_format: Mapping[str, str] = field(default_factory=dict)
+    #: Whether the function must be awaited.
+    is_async: bool = field(init=False)
 
-    @property
-    def is_async(self) -> bool:
-        """Whether the function must be awaited."""
-        return self.takes_node or inspect.iscoroutinefunction(self.function)
+    def __post_init__(self) -> None:
+        """Note whether the function must be awaited."""
+        is_async = self.takes_node or inspect.iscoroutinefunction(self.function)
+        object.__setattr__(self, "is_async", is_async)
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -158,9 +160,18 @@ class Metric:
         """Return the lowest score in [0, 1] that passes under the params of a field."""
         if self.threshold is None:
             return 1.0
-        default = next((p.default for p in self.params if p.name == self.threshold), None)
-        value = params.get(self.threshold, default)
+        value = params.get(self.threshold, self.defaults.get(self.threshold))
         return 1.0 if value is None else float(value)
+
+    def problem_with(self, params: Mapping[str, Any]) -> str | None:
+        """Return what is wrong with the params that a schema declares, or None."""
+        declared = {param.name: param for param in self.params}
+        for name, value in () if self.takes_node else params.items():
+            if name not in declared:
+                return f"{self.name} has no param {name!r}; {nearest(name, declared)}"
+            if problem := declared[name].problem(value):
+                return f"{self.name}: {problem}"
+        return None
 
     @property
     def named_types(self) -> tuple[str, ...]:
@@ -201,10 +212,7 @@ METRIC_COLUMNS = FrameSpec(
 
 @dataclass(slots=True)
 class Registry:
-    """All metrics by name; schemas are checked against its names and params.
-
-    A metric may have aliases as further keys; lists show its own name only.
-    """
+    """All metrics by name; schemas are checked against its names and params."""
 
     entries: dict[str, Metric] = field(default_factory=dict)
     #: Those of this package, before anybody added or replaced one.
@@ -222,10 +230,6 @@ class Registry:
             hint = nearest(name, self.entries)
             raise ConfigError(None, f"unknown metric {name!r}; {hint}") from None
 
-    def look_up(self, name: str) -> Metric:
-        """Return a metric by name, or `UNKNOWN` if no metric has that name (any more)."""
-        return self.entries.get(name, UNKNOWN)
-
     def built_in_that(self, flag: str) -> Metric:
         """Return the built-in metric that declares a flag: ``aligns`` or ``skips``."""
         return next(entry for entry in self.built_in.values() if getattr(entry, flag))
@@ -238,21 +242,6 @@ class Registry:
             if metric is entry.function or metric is entry:
                 return entry.name
         raise InputError(f"{metric!r} is not registered; decorate it with @metric")
-
-    def version(self) -> Hashable:
-        """Return a value that changes if a metric is added, replaced or removed."""
-        return tuple(self.entries.items())
-
-    def problem_with_params(self, metric_id: str, params: Mapping[str, Any]) -> str | None:
-        """Return what is wrong with the params of a metric, or None."""
-        entry = self.entries[metric_id]
-        declared = {param.name: param for param in entry.params}
-        for name, value in () if entry.takes_node else params.items():
-            if name not in declared:
-                return f"{metric_id} has no param {name!r}; {nearest(name, declared)}"
-            if problem := declared[name].problem(value):
-                return f"{metric_id}: {problem}"
-        return None
 
 
 #: What a name stands for that no metric has: nothing is declared about it.
@@ -267,26 +256,37 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def built_in(
     applies_to: tuple[str, ...],
-    pass_rule: str,
-    source: str,
     summary: str,
+    *,
+    source: str = README,
     params: Mapping[str, Mapping[str, Any]] | None = None,
+    equal: str = "",
     **declared: Any,
 ) -> Callable[[_Function], _Function]:
     """Register a function of this package under its own name.
 
     The arguments are fields of `Metric`; `params` has fields of `Param` that the function's
-    signature does not give: ranges, choices, meanings.
+    signature does not give: ranges, choices, meanings. `equal` is a formula: when two values are.
     """
 
     def register(function: _Function) -> _Function:
         entry = _entry(function.__name__, function, applies_to, source)
         ranged = tuple(replace(p, **(params or {}).get(p.name, {})) for p in entry.params)
-        about: dict[str, Any] = {"params": ranged, "pass_rule": pass_rule, "summary": summary}
-        REGISTRY.add(replace(entry, **about, **declared))
+        doc = entry.doc + (_EQUALITY % equal if equal else "")
+        REGISTRY.add(replace(entry, params=ranged, summary=summary, doc=doc, **declared))
         return function
 
     return register
+
+
+_EQUALITY = r"""
+
+Notes
+-----
+.. math::
+
+    s(g, p) = \begin{cases} 1 & \text{if } %s \\ 0 & \text{otherwise} \end{cases}
+"""
 
 
 def _entry(
@@ -418,7 +418,8 @@ def unregister(name: str) -> None:
     """
     if name in REGISTRY.built_in:
         raise ConfigError(None, f"{name!r} is a built-in metric; it cannot be removed")
-    del REGISTRY.entries[REGISTRY.get(name).name]
+    REGISTRY.get(name)
+    del REGISTRY.entries[name]
 
 
 def metrics() -> pd.DataFrame:
@@ -434,7 +435,6 @@ def metrics() -> pd.DataFrame:
     >>> metrics().set_index("metric").loc["number_tolerance", "pass_rule"]
     '|gold - predicted| <= tolerance * |gold|'
     """
-    without_aliases = {entry.name: entry for entry in REGISTRY.entries.values()}
     return METRIC_COLUMNS.from_rows(
         (
             metric.name,
@@ -446,5 +446,5 @@ def metrics() -> pd.DataFrame:
             metric.source,
             metric.summary,
         )
-        for metric in without_aliases.values()
+        for metric in REGISTRY.entries.values()
     )

@@ -1,25 +1,29 @@
 """``evaluation_config``: its three forms, parsed into `NodeConfig`.
 
-The forms are a preset name, ``{"metric_id", "params"}`` and
-``{"metrics": [{"metric_id", "weight", "params"}], "aggregation_weight"}`` (appendix C of the
-ExtractBench paper, and its README). An object may have ``accepted``, our addition: lists of scalars
-that have the same meaning in the field, ``[["USA", "United States"]]``; alone, it keeps the default
-metric. A metric's own name is accepted wherever a preset's is, so that a user's metric needs no
-preset.
+The forms are a preset name, ``{"metric_id", "params"}`` and ``{"metrics": [{"metric_id",
+"weight", "params"}], "aggregation_weight"}`` (appendix C of the ExtractBench paper, and its
+README). An object may have ``accepted``, our addition: lists of scalars that mean the same in the
+field, ``[["USA", "United States"]]``; alone, it keeps the default metric. A metric's own name is
+accepted wherever a preset's is, so that a user's metric needs no preset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
-from extractbench_nb.core.field_metrics.registry import REGISTRY, Metric, Registry
+from extractbench_nb.core.field_metrics.registry import (
+    REGISTRY,
+    UNKNOWN,
+    Metric,
+    Registry,
+)
 from extractbench_nb.core.frames import Column, FrameSpec
-from extractbench_nb.core.values.json_values import equality_key, json_type
+from extractbench_nb.core.values import equality_key, json_type
 from extractbench_nb.errors import ConfigError, nearest
 
 #: Metrics by the names of their presets (Table 4 of the ExtractBench paper, and its README).
@@ -33,9 +37,9 @@ PRESET_COLUMNS = FrameSpec(
     "presets",
     "one row per preset",
     (
-        Column("preset", "string", "name to use in evaluation_config"),
-        Column("metric", "string", "metric of the preset"),
-        Column("params", "object", "params that it sets, as a dict"),
+        Column("preset", "string", "name to write in evaluation_config"),
+        Column("metric", "string", "metric that it names"),
+        Column("params", "object", "params it sets, as a dict"),
         Column("default_for", "string", "JSON type that uses it by default", nullable=True),
         Column("use", "string", "what it is for"),
     ),
@@ -43,7 +47,7 @@ PRESET_COLUMNS = FrameSpec(
 
 
 def presets() -> pd.DataFrame:
-    """List the presets that an ``evaluation_config`` can select.
+    """List the presets that an ``evaluation_config`` can name.
 
     Returns
     -------
@@ -82,7 +86,7 @@ class MetricSpec:
     @property
     def entry(self) -> Metric:
         """The declaration of the metric with this name; `UNKNOWN` if it does not exist."""
-        return REGISTRY.look_up(self.metric_id)
+        return REGISTRY.entries.get(self.metric_id, UNKNOWN)
 
     def __hash__(self) -> int:
         """Hash by identity of content; params are compared by ``==``."""
@@ -100,7 +104,7 @@ class NodeConfig:
     weight : float, optional
         ``aggregation_weight``: its weight among the nodes of the document, 0 or more.
     accepted : tuple of tuple, optional
-        Groups of values that have the same meaning.
+        Groups of values that mean the same.
 
     Attributes
     ----------
@@ -131,50 +135,31 @@ _KEYS = (*_METRIC_KEYS, "metrics", "aggregation_weight", "preset", "accepted")
 
 
 def parse_config(
-    value: Any, pointer: str, registry: Registry | None, default: NodeConfig | None = None
+    value: Any,
+    pointer: str,
+    registry: Registry | None,
+    default: NodeConfig | None = None,
+    keywords: Mapping[str, Any] = MappingProxyType({}),
 ) -> NodeConfig | None:
     """Read one ``evaluation_config``; `default` is for one that names no metric.
 
-    Without a registry, names and params of metrics are not checked.
+    Metrics give way to those that they declare for the ``format`` among the node's keywords, such
+    as ``uri``. Without a registry, names and params of metrics are not checked.
     """
     if value is None:
         return None
     if isinstance(value, str):
-        return NodeConfig((_spec(value, pointer, registry),))
-    is_object = isinstance(value, Mapping)
-    _expect(is_object, value, pointer, "a preset name or an object with 'metric_id'")
-    _check_keys(value, _KEYS, pointer)
-    accepted = _accepted(value["accepted"], f"{pointer}/accepted") if "accepted" in value else ()
-    weight = _weight(value.get("aggregation_weight", 1.0), f"{pointer}/aggregation_weight")
-    entry = {k: v for k, v in value.items() if k not in ("accepted", "aggregation_weight")}
-    if default is not None and value and not entry:
-        return NodeConfig(default.metrics, weight, accepted)
-    named = [key for key in ("metrics", "metric_id", "preset") if key in value]
-    if registry is not None and len(named) > 1:
-        raise ConfigError(pointer, f"has {named[0]!r} and {named[1]!r}; expected one of them")
-    if "metrics" in value:
-        entries = value["metrics"]
-        if entries == [] and registry is None:  # the published package: nothing to score
-            return NodeConfig((MetricSpec(SKIP),), weight, accepted)
-        is_list = isinstance(entries, list) and bool(entries)
-        _expect(is_list, entries, f"{pointer}/metrics", "a list of at least one metric")
-        specs = [_spec(e, f"{pointer}/metrics/{i}", registry) for i, e in enumerate(entries)]
-    elif "preset" in value:
-        if registry is not None:
-            _check_keys(entry, ("preset",), pointer)
-        specs = [_named(value["preset"], f"{pointer}/preset", registry)]
+        config = NodeConfig((_spec(value, pointer, registry),))
+    elif isinstance(value, Mapping):
+        config = _config_of_object(value, pointer, registry, default)
     else:
-        specs = [_spec(entry if "metric_id" in entry else value, pointer, registry)]
-    return NodeConfig(tuple(specs), weight, accepted)
-
-
-def for_format(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeConfig | None:
-    """Replace metrics that declare another one for the node's ``format``, such as ``uri``."""
-    kind = keywords.get("format")
-    if config is None or not isinstance(kind, str):
+        expected = "a preset name or an object with 'metric_id'"
+        raise ConfigError(pointer, f"found {value!r}; expected {expected}")
+    form = keywords.get("format")
+    if not isinstance(form, str):
         return config
     names = {spec.metric_id for spec in config.metrics}  # whoever names both means both
-    others = [spec.entry.by_format.get(kind, spec.metric_id) for spec in config.metrics]
+    others = [spec.entry.by_format.get(form, spec.metric_id) for spec in config.metrics]
     specs = tuple(
         spec if other in names else replace(spec, metric_id=other)
         for spec, other in zip(config.metrics, others, strict=True)
@@ -182,70 +167,74 @@ def for_format(config: NodeConfig | None, keywords: Mapping[str, Any]) -> NodeCo
     return replace(config, metrics=specs)
 
 
-def check_types(
-    config: NodeConfig | None,
-    types: Collection[str],
-    label: str,
-    pointer: str,
-) -> None:
-    """Check that each metric of a node applies to one of its types."""
-    for spec in config.metrics if config is not None else ():
-        entry = spec.entry
-        applies = () if entry.takes_node or "any" in entry.applies_to else entry.applies_to
-        allowed = {"number" if name == "integer" else name for name in applies}
-        if types and allowed and "object" not in types and allowed.isdisjoint(types):
-            problem = f"found {spec.metric_id!r} at a node of type {label}"
-            raise ConfigError(pointer, f"{problem}; it applies to {', '.join(applies)}")
+def _config_of_object(
+    value: Mapping[str, Any], pointer: str, registry: Registry | None, default: NodeConfig | None
+) -> NodeConfig:
+    _check_keys(value, _KEYS, pointer)
+    accepted = _accepted(value["accepted"], f"{pointer}/accepted") if "accepted" in value else ()
+    weight = _weight(value, "aggregation_weight", pointer)
+    metric = {k: v for k, v in value.items() if k not in ("accepted", "aggregation_weight")}
+    if default is not None and value and not metric:
+        return NodeConfig(default.metrics, weight, accepted)
+    named = [key for key in ("metrics", "metric_id", "preset") if key in value]
+    if len(named) > 1:
+        raise ConfigError(pointer, f"has {named[0]!r} and {named[1]!r}; expected one of them")
+    if "metrics" in value:
+        listed, at = value["metrics"], f"{pointer}/metrics"
+        if not isinstance(listed, list) or not listed:
+            raise ConfigError(at, f"found {listed!r}; expected a list of at least one metric")
+        specs = [_spec(metric, f"{at}/{i}", registry) for i, metric in enumerate(listed)]
+    elif "preset" in value:
+        _check_keys(metric, ("preset",), pointer)
+        specs = [_spec(str(value["preset"]), f"{pointer}/preset", registry)]
+    else:
+        specs = [_spec(metric if "metric_id" in metric else value, pointer, registry)]
+    return NodeConfig(tuple(specs), weight, accepted)
+
+
+def _spec(written: Any, pointer: str, registry: Registry | None) -> MetricSpec:
+    """Read one metric: its name or that of a preset, or an object with ``metric_id``."""
+    is_preset = isinstance(written, str)
+    if is_preset:
+        name, at = written, pointer
+        params, weight = PRESETS[name].preset if name in PRESETS else {}, 1.0
+    else:
+        if not isinstance(written, Mapping) or "metric_id" not in written:
+            raise ConfigError(pointer, f"found {written!r}; expected an object with 'metric_id'")
+        _check_keys(written, _METRIC_KEYS, pointer)
+        name, at = written["metric_id"], f"{pointer}/metric_id"
+        params = {} if written.get("params") is None else written["params"]
+        if not isinstance(params, Mapping):
+            problem = f"found {params!r}; expected an object of params"
+            raise ConfigError(f"{pointer}/params", problem)
+        weight = _weight(written, "weight", pointer)
+    if registry is not None:
+        if not isinstance(name, str) or name not in registry.entries:
+            what = "preset" if is_preset else "metric"
+            raise ConfigError(at, f"unknown {what} {name!r}; {nearest(name, registry.entries)}")
+        if not is_preset and (fault := registry.entries[name].problem_with(params)):
+            raise ConfigError(f"{pointer}/params", fault)
+    return MetricSpec(name, params if is_preset else dict(params), weight)
 
 
 _CONTAINERS = frozenset(("object", "array", "unknown"))
 
 
 def _accepted(value: Any, pointer: str) -> tuple[tuple[Any, ...], ...]:
-    """Read the lists of values that have the same meaning."""
-    _expect(isinstance(value, list), value, pointer, "a list of lists of values")
-    expected = "a list of two or more values that mean the same: texts, numbers, booleans or nulls"
+    """Read the lists of values that mean the same."""
+    if not isinstance(value, list):
+        raise ConfigError(pointer, f"found {value!r}; expected a list of lists of values")
+    seen = set()
     for i, group in enumerate(value):
         is_group = isinstance(group, list) and len(group) > 1
-        is_group = is_group and _CONTAINERS.isdisjoint(map(json_type, group))
-        _expect(is_group, group, f"{pointer}/{i}", expected)
-    seen = set()
-    for member in (member for group in value for member in group):
-        if equality_key(member) in seen:
-            raise ConfigError(pointer, f"has {member!r} twice; expected each value once")
-        seen.add(equality_key(member))
+        if not is_group or not _CONTAINERS.isdisjoint(map(json_type, group)):
+            expected = "two or more values that mean the same: texts, numbers, booleans or nulls"
+            raise ConfigError(f"{pointer}/{i}", f"found {group!r}; expected a list of {expected}")
+        for member in group:
+            if equality_key(member) in seen:
+                raise ConfigError(pointer, f"has {member!r} twice; expected each value once")
+            seen.add(equality_key(member))
     return tuple(map(tuple, value))
-
-
-def _spec(entry: Any, pointer: str, registry: Registry | None) -> MetricSpec:
-    """Read one metric: its name or that of a preset, or an object with ``metric_id``."""
-    if isinstance(entry, str):
-        return _named(entry, pointer, registry)
-    is_metric = isinstance(entry, Mapping) and "metric_id" in entry
-    _expect(is_metric, entry, pointer, "an object with 'metric_id'")
-    _check_keys(entry, _METRIC_KEYS, pointer)
-    metric_id, params = entry["metric_id"], entry.get("params")
-    params = {} if params is None else params
-    _expect(isinstance(params, Mapping), params, f"{pointer}/params", "an object of params")
-    _expect_metric(metric_id, "metric", f"{pointer}/metric_id", registry)
-    problem = registry and registry.problem_with_params(metric_id, params)
-    if problem:
-        raise ConfigError(f"{pointer}/params", problem)
-    weight = _weight(entry.get("weight", 1.0), f"{pointer}/weight")
-    return MetricSpec(metric_id, dict(params), weight)
-
-
-def _named(name: Any, pointer: str, registry: Registry | None) -> MetricSpec:
-    """Read the name of a preset or a metric."""
-    _expect_metric(name, "preset", pointer, registry)
-    return MetricSpec(name, PRESETS[name].preset if name in PRESETS else {})
-
-
-def _expect_metric(name: Any, what: str, pointer: str, registry: Registry | None) -> None:
-    if registry is None:
-        _expect(isinstance(name, str) and bool(name), name, pointer, "the name of a metric")
-    elif not isinstance(name, str) or name not in registry.entries:
-        raise ConfigError(pointer, f"unknown {what} {name!r}; {nearest(name, registry.entries)}")
 
 
 def _check_keys(value: Mapping[str, Any], allowed: Iterable[str], pointer: str) -> None:
@@ -254,12 +243,9 @@ def _check_keys(value: Mapping[str, Any], allowed: Iterable[str], pointer: str) 
             raise ConfigError(pointer, f"unknown key {key!r}; {nearest(key, allowed)}")
 
 
-def _weight(value: Any, pointer: str) -> float:
-    is_weight = json_type(value) == "number" and 0 <= value < float("inf")
-    _expect(is_weight, value, pointer, "a number that is 0 or more")
-    return float(value)
-
-
-def _expect(is_valid: bool, value: object, pointer: str, expected: str) -> None:
-    if not is_valid:
-        raise ConfigError(pointer, f"found {value!r}; expected {expected}")
+def _weight(value: Mapping[str, Any], key: str, pointer: str) -> float:
+    weight = value.get(key, 1.0)
+    if json_type(weight) != "number" or not 0 <= weight < float("inf"):
+        problem = f"found {weight!r}; expected a number that is 0 or more"
+        raise ConfigError(f"{pointer}/{key}", problem)
+    return float(weight)

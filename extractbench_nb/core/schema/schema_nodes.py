@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
-from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +15,8 @@ from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.schema.evaluation_config import MetricSpec, NodeConfig
 from extractbench_nb.core.schema.subschemas import Patterns
+from extractbench_nb.core.values import Marker
+from extractbench_nb.errors import ConfigError
 from extractbench_nb.support.cards import card_html, tree_html
 
 
@@ -65,6 +66,20 @@ class Children:
         yield from self.branches
 
 
+class Edge(NamedTuple):
+    """A child in the outline of a schema: its definition, its place, and what paths add for it."""
+
+    definition: Node
+    #: The field of `Children` that it belongs to, and its key there.
+    role: str
+    key: Any
+    path: str
+    step: str = ""
+    name: str = ""
+    required: bool = False
+    recursive: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class Node:
     """A schema node, with references resolved.
@@ -82,10 +97,8 @@ class Node:
         Path in the JSON Schema, ``$.properties.authors.items.properties.name``.
     pointer : str
         JSON Pointer of the definition (the target of a ``$ref``).
-    field : str
-        Instance path without indices, ``authors[].name``.
-    name : str
-        Last step of the instance path.
+    field, name : str
+        Instance path without indices, ``authors[].name``, and its last step.
     depth : int
         Nesting depth; the root is 0, an array's items are one level deeper than the array.
     required, nullable : bool
@@ -107,12 +120,8 @@ class Node:
         An array node that represents a map from keys to arrays.
     step : str
         The last step as it is written in an instance path, ``.name``.
-    loader : callable, optional
-        Creates the children at their first access.
-    loaded : Children, optional
-        The children, once created.
-    choices : dict, optional
-        What the node is for some values, once chosen; by branch, property or type of value.
+    edges, loader, loaded, choices : object, optional
+        The children before and after their first access, and what the node is for some values.
     """
 
     kind: str
@@ -133,31 +142,56 @@ class Node:
     structure: frozenset[str] = frozenset()
     flattened: bool = False
     step: str = ""
+    #: The definitions of the children, which all nodes of one definition share, or a function.
+    edges: Sequence[Edge] = ()
     loader: Callable[[], Children] | None = None
     loaded: Children | None = None
+    #: By branch, property or type of value.
     choices: dict[Any, Node] = attribute(default_factory=dict)
 
     @property
     def children(self) -> Children:
-        """The child nodes, which are created on first access."""
-        if self.loaded is None:
-            self.loaded = self.loader() if self.loader is not None else Children()
+        """The child nodes, which are created at the first access, each with its own path."""
+        if self.loaded is not None:
+            return self.loaded
+        if self.loader is not None:
+            self.loaded = self.loader()
+            return self.loaded
+        nodes: dict[str, dict[Any, Node]] = {}
+        for edge in self.edges:
+            made, is_branch = edge.definition, edge.role == "branches"
+            nodes.setdefault(edge.role, {})[edge.key] = Node(  # faster than `replace`
+                made.kind,
+                made.types,
+                made.label,
+                f"{self.schema_path}.{edge.path}",
+                made.pointer,
+                (self.field + edge.step).removeprefix("."),
+                self.name if is_branch else edge.name,
+                self.depth if is_branch else self.depth + 1,
+                self.required if is_branch else edge.required,
+                made.nullable,
+                made.config,
+                made.declared,
+                made.keywords,
+                made.ref,
+                edge.recursive,
+                made.structure,
+                step=edge.step if edge.role == "properties" else "",
+                edges=made.edges,
+            )
+        self.loaded = Children(
+            nodes.get("properties", {}),
+            nodes.get("additional", {}).get(0),
+            nodes.get("items", {}).get(0),
+            tuple(nodes.get("prefix", {}).values()),
+            tuple(nodes.get("branches", {}).values()),
+            nodes.get("patterns", {}),
+        )
         return self.loaded
 
     def item(self, index: int) -> Node | None:
-        """Return the node of an item of an array.
-
-        Parameters
-        ----------
-        index : int
-            Position of the item, from 0.
-
-        Returns
-        -------
-        Node or None
-            The node of ``prefixItems`` at this position, or that of ``items``; None if the schema
-            has neither.
-        """
+        """Return the node of an array's item at a position, by ``prefixItems`` or ``items``."""
         below = self.children
         return below.prefix[index] if index < len(below.prefix) else below.items
 
@@ -167,30 +201,10 @@ class Node:
         text = self.keywords.get("description")
         return text if isinstance(text, str) else None
 
-    @property
-    def closed(self) -> bool:
-        """Whether ``additionalProperties`` is false."""
-        return self.keywords.get("additionalProperties") is False
-
     def choose(self, index: int, *, flattened: bool = False) -> Node:
-        """Return the node that represents the union for values of the branch at `index`.
-
-        Path, field, depth and allowed types are the union's; kind and children the branch's. The
-        config is the union's if that can score the branch, else the branch's.
-
-        Parameters
-        ----------
-        index : int
-            Position of the branch in ``anyOf`` or ``oneOf``, from 0.
-        flattened : bool, optional
-            Whether the branch, a map to arrays, becomes an array of (key, item) pairs, whose items
-            are the items of those arrays. Its config is the union's.
-
-        Returns
-        -------
-        Node
-            The same object at each call.
-        """
+        """Return what the union becomes, the same object each time, for values of a branch."""
+        # Path, field, depth and allowed types are the union's; kind and children the branch's.
+        # `flattened`: a map to arrays becomes an array of (key, item) pairs
         key = index, flattened
         if key not in self.choices:
             branch = self.children.branches[index]
@@ -226,25 +240,18 @@ class Node:
 
     @property
     def joined(self) -> Node | None:
-        """A union as one object with the properties of all branches that are objects.
-
-        Of two branches with the same property, the first counts. None if fewer than two branches
-        are objects.
-        """
-        objects = self._objects()
-        if len(objects) <= 1:
-            return None
-        if "joined" not in self.choices:
+        """A union of several objects as one that has the properties of all."""
+        if "joined" not in self.choices and len(objects := self._objects()) > 1:
             properties: dict[str, Node] = {}
             patterns: dict[str, Node] = {}
-            for branch in objects:
+            for branch in objects:  # of two branches with the same property, the first counts
                 properties |= {**branch.children.properties, **properties}
                 patterns |= {**branch.children.patterns, **patterns}
             maps = (branch.children.additional for branch in objects)
             rest = next((a for a in maps if a is not None), None)
             below = Children(properties, rest, patterns=patterns)
             self.choices["joined"] = replace(objects[0], loaded=below, choices={})
-        return self.choices["joined"]
+        return self.choices.get("joined")
 
     def _objects(self) -> list[Node]:
         nodes = []
@@ -260,14 +267,25 @@ class Node:
 
     @property
     def metric(self) -> str | None:
-        """The node's metric ids as text; None if the node is not scored."""
+        """The node's metric ids as one text; None if the node is not scored."""
         if self.config is None:
             return None
         return " + ".join(spec.metric_id for spec in self.specs)
 
+    def check_metrics(self, pointer: str) -> None:
+        """Raise `ConfigError` for a metric that compares none of the node's types."""
+        for spec in self.specs:
+            entry = spec.entry
+            applies = () if entry.takes_node or "any" in entry.applies_to else entry.applies_to
+            allowed = {"number" if name == "integer" else name for name in applies}
+            is_open = not applies or not self.types or "object" in self.types
+            if not is_open and allowed.isdisjoint(self.types):
+                problem = f"found {spec.metric_id!r} at a node of type {self.label}"
+                raise ConfigError(pointer, f"{problem}; it applies to {', '.join(applies)}")
+
     @property
     def params_text(self) -> str:
-        """The declared params of the node's metric as text; empty if there are none."""
+        """The declared params of the node's metric as one text; empty if there are none."""
         if not self.declared or len(self.specs) != 1 or not self.specs[0].params:
             return ""
         params = self.specs[0].params.items()
@@ -300,25 +318,8 @@ NOWHERE = Node("any", frozenset(), "any", "", "", "", "", 0, False, True, None, 
 # Section 3.3 of the ExtractBench paper distinguishes present, null and missing. An empty array on
 # an array node is a fourth state, because it says "there is none" as null does.
 
-
-class Missing(Enum):
-    """The type of `MISSING`, the value of a key that is not there; false, as None is."""
-
-    MISSING = ""
-
-    def __bool__(self) -> bool:
-        """Return False."""
-        return False
-
-    def __repr__(self) -> str:
-        """Return ``MISSING``."""
-        return self.name
-
-    __str__ = __repr__
-
-
 #: The value of a key that is not there.
-MISSING: Final = Missing.MISSING
+MISSING: Final = Marker.MISSING
 
 PRESENT: Final = "present"
 EMPTY: Final = "empty"
@@ -329,7 +330,7 @@ def state_of(value: Any, node: Node | None = None) -> str:
     if value is None:
         return "null"
     kind = type(value)
-    if kind is Missing or kind is Unusable:
+    if value is MISSING or kind is Unusable:
         return "missing"
     if kind is not str and node is not None and node.kind == "array":
         items: Any = value if isinstance(value, list | tuple) else None
@@ -430,7 +431,7 @@ class Schema:
         Yields
         ------
         Node
-            The root first. A recursive reference is unfolded where its definition was not met yet.
+            The root first; a recursive reference is unfolded where its definition was not met yet.
         """
         stack, met = [self.root], set[frozenset[str]]()
         while stack:
@@ -440,34 +441,12 @@ class Schema:
                 stack.extend(reversed(list(node.children)))
 
     def names(self, *labels: Any) -> tuple[str, ...]:
-        """Return the names by which cross-field rules refer to the schema.
-
-        Parameters
-        ----------
-        *labels : str
-            Such as its id in a dataset; what is not a text is left out.
-
-        Returns
-        -------
-        tuple of str
-            The labels, its title and its ``$id``, without repetition.
-        """
+        """Return the names by which rules know the schema: `labels`, its title and its ``$id``."""
         names = [*labels, self.document.get("title"), self.document.get("$id")]
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name))
 
     def nodes_of(self, field: str) -> list[Node]:
-        """Return the nodes of a field; several if several branches of a union declare it.
-
-        Parameters
-        ----------
-        field : str
-            As in the column ``field``: ``lines[].amount``; ``$`` is the root.
-
-        Returns
-        -------
-        list of Node
-            Recursive references are unfolded as far as the field goes.
-        """
+        """Return the nodes of a field, ``lines[].amount`` or ``$``; branches may have several."""
         nodes, todo = [], [self.root]
         while todo:
             node = todo.pop()
@@ -478,35 +457,45 @@ class Schema:
         return nodes
 
     def shown(self) -> list[Shown]:
-        """List the nodes with a row in views (all except scalar branches), in schema order.
-
-        Returns
-        -------
-        list of Shown
-            Node, place of the row above, name, and places of the rows below.
-        """
+        """List the rows of views in schema order: all nodes but scalar branches of unions."""
         rows: list[Shown] = []
         met: set[frozenset[str]] = set()
         stack: list[tuple[Node, int | None, str]] = [(self.root, None, "$")]
         while stack:
             node, parent, name = stack.pop()
-            at = len(rows)
-            below = _shown_children(node, met)
+            at, holder, below = len(rows), node, None
+            while goes_below(holder, met):
+                below = list(holder.children)
+                if holder.kind != "union":
+                    break
+                branches = [branch for branch in below if branch.kind != "null"]
+                if len(branches) != 1:
+                    below = [b for b in branches if b.kind in ("object", "array", "union")]
+                    break
+                holder, below = branches[0], None
             rows.append(Shown(node, parent, name, below is None, []))
             if parent is not None:
                 rows[parent].below.append(at)
-            named = [(child, at, name) for child, name in _named(below or [])]
-            stack.extend(reversed(named))
+            # branches of one type are told apart by their title or definition, else by their place
+            counts = Counter((child.field, child.name, child.label) for child in below or ())
+            for child in reversed(below or ()):
+                name = child.name
+                if counts[child.field, child.name, child.label] > 1:
+                    title = child.keywords.get("title")
+                    place = child.ref or child.schema_path
+                    place = place.rpartition("/" if child.ref else ".")[2]
+                    name += f" ({title if isinstance(title, str) else place})"
+                stack.append((child, at, name))
         return rows
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the schema as a frame with one row per node.
+        """List the schema, one row per node.
 
         Returns
         -------
         pandas.DataFrame
             schema_path, field, type, depth, required, nullable, metric, params, description.
-            Scalar branches of a union are part of the union's row.
+            Branches of a union that hold nothing but a scalar are part of the union's row.
         """
         rows = []
         for node in (row.node for row in self.shown()):
@@ -552,8 +541,8 @@ SCHEMA_COLUMNS = FrameSpec(
     "schema",
     "one row per node of the schema",
     (
-        Column("schema_path", "string", "schema path of the node, `$.properties.a.items`"),
-        Column("field", "string", "instance path without indices, `a[].b`; `$` for the root"),
+        Column("schema_path", "string", "position of the node, `$.properties.a.items`"),
+        Column("field", "string", "instance path without indices, `a[].b`; `$` is the root"),
         Column("type", "string", "type in the schema, `integer | null`"),
         Column("depth", "int64", "nesting depth; items are one level deeper", "0 and up"),
         Column("required", "bool", "whether the parent requires the key"),
@@ -587,26 +576,3 @@ class Shown(NamedTuple):
         if node.metric is not None:
             notes.append(("metric", node.metric + node.params_text))
         return notes
-
-
-def _shown_children(node: Node, met: set[frozenset[str]]) -> list[Node] | None:
-    """Return the nodes that have a row below this one; None if it is not unfolded."""
-    if not goes_below(node, met):
-        return None
-    if node.kind != "union":
-        return list(node.children)
-    branches = [b for b in node.children.branches if b.kind != "null"]
-    if len(branches) == 1:
-        return _shown_children(branches[0], met)
-    return [b for b in branches if b.kind in ("object", "array", "union")]
-
-
-def _named(siblings: list[Node]) -> Iterator[tuple[Node, str]]:
-    """Name sibling rows; branches of one type by their title or definition, else by their place."""
-    counts = Counter((node.field, node.name, node.label) for node in siblings)
-    for node in siblings:
-        is_alone = counts[node.field, node.name, node.label] == 1
-        title = node.keywords.get("title")
-        place = (node.ref or node.schema_path).rpartition("/" if node.ref else ".")[2]
-        told_apart = title if isinstance(title, str) else place
-        yield node, node.name if is_alone else f"{node.name} ({told_apart})"

@@ -10,26 +10,22 @@ from reprlib import Repr
 from typing import Any, TypeAlias
 from urllib.parse import unquote, urldefrag, urljoin
 
-from extractbench_nb.core.values.json_values import (
+from extractbench_nb.core.values import (
     equality_key,
     escape_pointer,
     json_type,
     unescape_pointer,
 )
 from extractbench_nb.errors import SchemaError, nearest
+from extractbench_nb.support.wording import cut
 
 JSON_TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 #: Keywords whose values hold schemas: an object of them, a list of them, or one.
-_MAPS = (
-    *("properties", "patternProperties", "$defs", "definitions"),
-    *("dependentSchemas", "dependencies"),
-)
-_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SINGLES = (
-    *("items", "additionalItems", "unevaluatedItems", "contains", "propertyNames"),
-    *("additionalProperties", "unevaluatedProperties", "not", "if", "then", "else"),
-)
-_HOLDERS = frozenset((*_MAPS, *_LISTS, *_SINGLES))
+_MAPS = {"properties", "patternProperties", "$defs", "definitions"}
+_MAPS |= {"dependentSchemas", "dependencies"}
+_LISTS = {"anyOf", "oneOf", "allOf", "prefixItems"}
+_HOLDERS = _MAPS | _LISTS | {"items", "additionalItems", "unevaluatedItems", "contains", "not"}
+_HOLDERS |= {"additionalProperties", "unevaluatedProperties", "propertyNames", "if", "then", "else"}
 #: Keywords of what is below a node.
 _CHILDREN = ("properties", "patternProperties", "additionalProperties", "items", "prefixItems")
 _INSIDE = (*_CHILDREN, "anyOf", "oneOf")
@@ -78,11 +74,6 @@ class Part:
         return self.ref is not None and not (self.keywords or self.all_of)
 
 
-def anything(pointer: str) -> Part:
-    """Return the schema that a document leaves out where it allows anything."""
-    return Part(pointer, boolean=True)
-
-
 class Choices(list[Any]):
     """The values of an ``enum``, with a fast test of whether a value is one of them."""
 
@@ -113,8 +104,7 @@ class Subschemas:
         self._pointers = {("", ""): ""}  # by address and anchor
         self._targets: dict[tuple[str, str], Part] = {}
         self._referred: dict[tuple[Part, str], Part] = {}
-        self._merged: dict[Parts, Part] = {}
-        self._open: set[Parts] = set()
+        self._merged: dict[Parts, Part | None] = {}
         self._merges = 0
         self.root = self._read(document, "", "")
 
@@ -154,7 +144,7 @@ class Subschemas:
             part.all_of = tuple(branch for (branch,) in inside.get("allOf", {}).values())
             if isinstance(schema.get("items"), list):  # a tuple, before draft 2020-12
                 inside["prefixItems"] = inside["items"]
-                rest = anything(f"{part.pointer}/additionalItems")
+                rest = Part(f"{part.pointer}/additionalItems", boolean=True)
                 inside["items"] = inside.get("additionalItems") or {None: (rest,)}
             part.inside = {
                 k: inside[k] for k in _INSIDE if k in inside and (inside[k] or k not in _MAPS)
@@ -167,7 +157,7 @@ class Subschemas:
         """Record the identifiers that a subschema declares: ``$id`` and ``$anchor``."""
         own = schema.get("id" if self.draft == 4 else "$id")  # noqa: PLR2004
         if isinstance(own, str):
-            address, _, anchor = _joined(part.base, own).partition("#")
+            address, _, anchor = _absolute(part.base, own).partition("#")
             if not anchor:
                 part.base = address
             self._pointers[part.base, anchor] = part.pointer
@@ -182,7 +172,7 @@ class Subschemas:
         not_here = f"found {short(ref)}; expected a pointer into this document, '#/$defs/name'"
         if not isinstance(ref, str):
             raise SchemaError(at, not_here)
-        address, fragment = urldefrag(_joined(part.base, ref))
+        address, fragment = urldefrag(_absolute(part.base, ref))
         if ref.startswith("#"):
             address, fragment = part.base, ref[1:]
         fragment = unquote(fragment)
@@ -193,7 +183,15 @@ class Subschemas:
         if pointer not in self._parts:  # where no keyword says that there is a schema
             value: Any = self.document
             for token in map(unescape_pointer, pointer.split("/")[1:]):
-                value = _step(value, token, ref, at)
+                if isinstance(value, Mapping):
+                    if token not in value:
+                        hint = nearest(token, [str(key) for key in value])
+                        raise SchemaError(at, f"{ref!r} leads nowhere: no {token!r}; {hint}")
+                    value = value[token]
+                elif isinstance(value, list) and token.isdigit() and int(token) < len(value):
+                    value = value[int(token)]
+                else:
+                    raise SchemaError(at, f"{ref!r} leads nowhere: nothing at {token!r}")
             self._read(value, pointer, address)
         target = self._targets[part.base, ref] = self._parts[pointer]
         return target
@@ -206,61 +204,48 @@ class Subschemas:
         ContradictionError
             No value satisfies them all.
         """
-        first = parts[0]
-        if len(parts) == 1 and first.ref is None and not first.all_of:
+        first, others = parts[0], parts[1:]
+        if not others and first.ref is None and not first.all_of:
             return first
         if parts in self._merged:
-            return self._merged[parts]
-        if parts in self._open:
-            raise SchemaError(first.pointer, CIRCLE)
-        self._open.add(parts)
+            known = self._merged[parts]
+            if known is None:
+                raise SchemaError(first.pointer, CIRCLE)
+            return known
+        self._merged[parts] = None  # as long as it is being merged
         try:
-            node = self._merge(first, parts[1:])
-        finally:
-            self._open.discard(parts)
+            if others:
+                self._merges += len(others)
+                if self._merges > MAX_MERGED:
+                    problem = f"merges more than {MAX_MERGED:,} schemas through its allOfs"
+                    raise SchemaError(first.pointer, problem)
+                node = self.merged((first,))
+            else:
+                node, others = first, first.all_of
+                if first.ref is not None:
+                    definition, passed = self._target(first), {first}
+                    while definition.is_reference and definition not in passed:
+                        passed.add(definition)
+                        definition = self._target(definition)
+                    node = self.merged((definition,))
+                    if not first.is_reference:
+                        node = _combined(node, first, overrides=True)
+                    else:  # a definition is one node for each way to write the reference
+                        named = replace(node, ref=first.ref or "#")
+                        node = self._referred.setdefault((node, first.ref), named)
+            for part in others:
+                node = _combined(node, self.merged((part,)))
+        except SchemaError:
+            del self._merged[parts]
+            raise
         self._merged[parts] = node
-        return node
-
-    def _merge(self, first: Part, others: Parts) -> Part:
-        if others:
-            self._merges += len(others)
-            if self._merges > MAX_MERGED:
-                problem = f"merges more than {MAX_MERGED:,} schemas through its allOfs"
-                raise SchemaError(first.pointer, problem)
-            node = self.merged((first,))
-        else:
-            node, others = first, first.all_of
-            if first.ref is not None:
-                definition, passed = self._target(first), {first}
-                while definition.is_reference and definition not in passed:
-                    passed.add(definition)
-                    definition = self._target(definition)
-                target = self.merged((definition,))
-                if first.is_reference:
-                    # a definition is one node for each way to write the reference
-                    named = replace(target, ref=first.ref or "#")
-                    return self._referred.setdefault((target, first.ref), named)
-                node = _overlay(target, first)
-        for part in others:
-            node = _both_apply(node, self.merged((part,)))
         return node
 
 
 _IDENTIFIERS = frozenset(("$id", "id", "$anchor"))
 
 
-def _step(value: Any, token: str, ref: str, at: str) -> Any:
-    if isinstance(value, Mapping):
-        if token in value:
-            return value[token]
-        hint = nearest(token, [str(k) for k in value])
-        raise SchemaError(at, f"{ref!r} leads nowhere: no {token!r}; {hint}")
-    if isinstance(value, list) and token.isdigit() and int(token) < len(value):
-        return value[int(token)]
-    raise SchemaError(at, f"{ref!r} leads nowhere: nothing at {token!r}")
-
-
-def _joined(base: str, ref: str) -> str:
+def _absolute(base: str, ref: str) -> str:
     """Resolve a reference against a base address; an invalid one is returned as it is."""
     try:
         return urljoin(base, ref)
@@ -271,42 +256,38 @@ def _joined(base: str, ref: str) -> str:
 # --- merging ----------------------------------------------------------------------------------
 
 
-def _overlay(target: Part, own: Part) -> Part:
-    """``$ref`` with siblings: the siblings win; properties and required add up."""
-    inside = {**target.inside, **own.inside}
-    for key in target.inside.keys() & own.inside.keys() & {*_MAPS}:
-        inside[key] = {**target.inside[key], **own.inside[key]}
-    return Part(
-        own.pointer if own.keywords else target.pointer,
-        "",
-        {**target.keywords, **own.keywords, **_required(target, own)},
-        inside,
-        target.structure | own.structure,
-        own.ref or "#",
-    )
+def _combined(first: Part, second: Part, *, overrides: bool = False) -> Part:
+    """Merge two parts that both apply to a node; properties and required add up.
 
-
-def _both_apply(first: Part, second: Part) -> Part:
-    """``allOf``: types intersect, properties and required add up, the first annotation stays.
-
-    Branches and positions of `second` replace those of `first`.
+    Of two parts of ``allOf``, types intersect, the annotations of the first stay, and children of
+    the same name are merged; branches and positions are those of the second. With `overrides`, the
+    second stands beside a ``$ref`` to the first, and what it says replaces that.
     """
     if first is second:
         return first
-    keywords = {**second.keywords, **first.keywords, **_required(first, second)}
-    for key in ("type", "enum", "const"):
-        if key in first.keywords and key in second.keywords:
-            at = f"{second.pointer}/{key}"
-            keywords[key] = _agreed(key, first.keywords[key], second.keywords[key], at)
+    keywords = {**second.keywords, **first.keywords}
     inside = {**first.inside, **second.inside}
-    for key in first.inside.keys() & second.inside.keys() - {*_LISTS}:
-        children = {**first.inside[key], **second.inside[key]}
-        for name in first.inside[key].keys() & second.inside[key].keys():
-            parts = (*first.inside[key][name], *second.inside[key][name])
-            children[name] = _distinct(key, parts)
-        inside[key] = children
-    structure = first.structure | second.structure
-    return Part(first.pointer, "", keywords, inside, structure, first.ref or second.ref)
+    both = first.inside.keys() & second.inside.keys()
+    if overrides:
+        keywords = {**first.keywords, **second.keywords}
+        inside |= {key: {**first.inside[key], **second.inside[key]} for key in both & _MAPS}
+        pointer, ref = second.pointer if second.keywords else first.pointer, second.ref or "#"
+    else:
+        for key in ("type", "enum", "const"):
+            if key in first.keywords and key in second.keywords:
+                at = f"{second.pointer}/{key}"
+                keywords[key] = _agreed(key, first.keywords[key], second.keywords[key], at)
+        for key in both - _LISTS:
+            children = {**first.inside[key], **second.inside[key]}
+            for name in first.inside[key].keys() & second.inside[key].keys():
+                parts = (*first.inside[key][name], *second.inside[key][name])
+                children[name] = _distinct(key, parts)
+            inside[key] = children
+        pointer, ref = first.pointer, first.ref or second.ref
+    names = [*first.keywords.get("required", ()), *second.keywords.get("required", ())]
+    if names:
+        keywords["required"] = list(dict.fromkeys(names))
+    return Part(pointer, "", keywords, inside, first.structure | second.structure, ref)
 
 
 def _distinct(keyword: str, parts: Parts) -> Parts:
@@ -326,11 +307,11 @@ def _agreed(keyword: str, first: Any, second: Any, at: str) -> Any:
     elif keyword == "const":
         agreed = [first] if equality_key(first) == equality_key(second) else []
     else:
-        names = as_list(second)
+        one, two = (names if isinstance(names, list) else [names] for names in (first, second))
         common = (
-            name if name in names else "integer"
-            for name in as_list(first)
-            if name in names or {name, *names} >= {"integer", "number"}
+            name if name in two else "integer"
+            for name in one
+            if name in two or {name, *two} >= {"integer", "number"}
         )
         agreed = list(dict.fromkeys(common))
     if agreed:
@@ -341,16 +322,6 @@ def _agreed(keyword: str, first: Any, second: Any, at: str) -> Any:
     raise ContradictionError(at, f"found {short(second)}{link} part of allOf says {short(first)}")
 
 
-def _required(first: Part, second: Part) -> dict[str, list[str]]:
-    names = [*first.keywords.get("required", ()), *second.keywords.get("required", ())]
-    return {"required": list(dict.fromkeys(names))} if names else {}
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return a list unchanged, and another value as a list of one."""
-    return value if isinstance(value, list) else [value]
-
-
 # --- drafts and the values of keywords --------------------------------------------------------
 
 _NEWEST = 2020
@@ -358,15 +329,14 @@ _DRAFTS = {"draft-03": 4, "draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09"
 _LIMITS = ("exclusiveMinimum", "exclusiveMaximum")
 #: Keywords that are booleans in draft 4.
 _FLAGS = (*_LIMITS, "required")
-_SIZES = [f"{end}{size}" for end in ("min", "max") for size in ("Length", "Items", "Properties")]
+_SIZED = ("Length", "Items", "Properties", "Contains")
+_SIZES = [f"{end}{size}" for end in ("min", "max") for size in _SIZED]
 #: Keywords by the JSON type of their value, with the words of the error.
 _EXPECTED = {
     **dict.fromkeys(_MAPS, ("object", "an object of schemas")),
     **dict.fromkeys(_LISTS, ("array", "a list of schemas")),
     **dict.fromkeys((*_LIMITS, "minimum", "maximum", "multipleOf"), ("number", "a number")),
-    **dict.fromkeys(
-        (*_SIZES, "minContains", "maxContains"), ("number", "a number that is 0 or more")
-    ),
+    **dict.fromkeys(_SIZES, ("number", "a number that is 0 or more")),
     **dict.fromkeys(("pattern", "format", "$anchor", "$id"), ("string", "a string")),
     "enum": ("array", "a list"),
     "required": ("array", "a list of property names"),
@@ -435,39 +405,37 @@ def check_keywords(schema: Any, pointer: str, draft: int) -> None:
     for key in filter(_CHECKED.__contains__, schema):
         value, at = schema[key], f"{pointer}/{key}"
         if key == "type":
-            if value == []:
-                raise SchemaError(at, "found an empty list; expected a type")
-            for name in as_list(value):
+            for name in value if isinstance(value, list) and value else [value]:
                 if type(name) is not str or name not in JSON_TYPES:
                     hint = nearest(name, JSON_TYPES)
                     raise SchemaError(at, f"unknown type {short(name)}; {hint}")
-        elif key in _DYNAMIC:
-            if draft >= 2019:  # noqa: PLR2004 - a year
-                problem = f"found {short(value)}; expected '$ref' with a pointer into this document"
-                raise SchemaError(at, problem)
-        elif key == "items":
-            if isinstance(value, list) and draft == _NEWEST:
-                problem = "found a list; expected a schema ('prefixItems' takes a list)"
-                raise SchemaError(at, problem)
-        elif draft != 4 or type(value) is not bool or key not in _FLAGS:  # noqa: PLR2004
-            _expect(value, *_EXPECTED[key], at)
-            if key == "patternProperties":
-                for pattern in value:
-                    try:
-                        _compiled(pattern)
-                    except ValueError as error:  # it would silently match no key
-                        raise SchemaError(f"{at}/{escape_pointer(pattern)}", str(error)) from None
-            elif key == "required":
-                for index, name in enumerate(value):
-                    _expect(name, "string", "the name of a property", f"{at}/{index}")
-            elif key == "allOf" and not value:
-                raise SchemaError(at, "found []; expected a list of schemas")
-
-
-def _expect(value: Any, kind: str, what: str, at: str) -> None:
-    is_negative = what.endswith("or more") and json_type(value) == kind and not value >= 0
-    if json_type(value) != kind or is_negative:
-        raise SchemaError(at, f"found {short(value)}; expected {what}")
+            continue
+        if draft == 4 and key in _FLAGS and type(value) is bool:  # noqa: PLR2004
+            continue
+        if key in _EXPECTED:
+            kind, expected = _EXPECTED[key]
+            is_valid = json_type(value) == kind
+            if not is_valid or (expected.endswith("or more") and not value >= 0):
+                raise SchemaError(at, f"found {short(value)}; expected {expected}")
+        if key == "required":
+            for index, name in enumerate(value):
+                if not isinstance(name, str):
+                    problem = f"found {short(name)}; expected the name of a property"
+                    raise SchemaError(f"{at}/{index}", problem)
+        elif key == "patternProperties":
+            for pattern in value:
+                try:
+                    _compiled(pattern)
+                except ValueError as error:  # it would silently match no key
+                    raise SchemaError(f"{at}/{escape_pointer(pattern)}", str(error)) from None
+        elif key == "allOf" and not value:
+            raise SchemaError(at, "found []; expected a list of schemas")
+        elif key == "items" and isinstance(value, list) and draft == _NEWEST:
+            expected = "a schema ('prefixItems' takes a list)"
+            raise SchemaError(at, f"found a list; expected {expected}")
+        elif key in _DYNAMIC and draft >= 2019:  # noqa: PLR2004 - a year
+            problem = f"found {short(value)}; expected '$ref' with a pointer into this document"
+            raise SchemaError(at, problem)
 
 
 _LONGEST = 60
@@ -478,8 +446,7 @@ _REPR.maxlist = _REPR.maxdict = _LONGEST
 
 def short(value: Any) -> str:
     """Write a value for an error, at most 60 characters."""
-    text = _REPR.repr(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return cut(_REPR.repr(value), _LONGEST)
 
 
 # --- patterns ---------------------------------------------------------------------------------
@@ -490,14 +457,14 @@ _SECONDS = 0.05
 _SHORT = 16
 
 
+@dataclass(slots=True)
 class Patterns:
     """Searches texts for patterns; a pattern that is invalid or takes too long is given up.
 
     An instance remembers such patterns, so that they cost their time once and not for every text.
     """
 
-    def __init__(self) -> None:
-        self._longest: dict[str, int] = {}
+    _longest: dict[str, int] = field(default_factory=dict)
 
     def search(self, pattern: str, text: str) -> bool:
         """Say whether a pattern occurs in a text."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, partial
 from importlib import import_module
@@ -18,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from extractbench_nb.core.schema.subschemas import Choices, Patterns, draft_of
-from extractbench_nb.core.values.json_values import count_values, equality_key, json_type
+from extractbench_nb.core.values import all_values, equality_key, json_type
 from extractbench_nb.support.foreign_values import as_written
 
 #: Keywords that are applied to one document at most: so many, and more for each of its values.
@@ -34,27 +35,22 @@ Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
 
 class Validation:
-    """Finds what a schema does not allow in a document; `formats` says whether to check them.
+    """Finds what a schema does not allow in a document; ``nullable`` means what OpenAPI says."""
 
-    OpenAPI's ``nullable: true`` is taken as what it means.
-    """
-
-    def __init__(self, document: Mapping[str, Any], *, formats: bool = True) -> None:
+    def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
-        self._formats = formats
         self._class = _validator_class(draft_of(document))
 
     def iter_errors(self, document: Any) -> Iterator[Any]:
-        """Find violations."""
+        """Find violations, each as jsonschema tells of it."""
         from jsonschema import FormatChecker
         from referencing import Registry
 
-        checker: Any = FormatChecker(_FORMATS if self._formats else ())
-        if self._formats:
-            for name, check in _OWN_FORMATS.items():
-                checker.checkers[name] = (partial(_holds_for_text, check), ValueError)
+        checker: Any = FormatChecker(_FORMATS)
+        for name, holds in _OWN_FORMATS.items():
+            checker.checkers[name] = (partial(_holds_for_text, holds), ValueError)
         # jsonschema hands its format checker to every keyword, so the work is counted there
-        checker.work = _Work(_STEPS + _STEPS_PER_VALUE * count_values(document))
+        checker.work = _Work(_STEPS + _STEPS_PER_VALUE * sum(1 for _ in all_values(document)))
         try:
             validator = self._class(self._document, format_checker=checker, registry=Registry())
             yield from validator.iter_errors(document)
@@ -62,6 +58,37 @@ class Validation:
             problem = f"the document could not be validated: {_told(error)}"
             yield _violation(problem, validator=_NOT_VALIDATED, instance=None, validator_value=None)
 
+
+def _violation(message: str, **about: Any) -> Any:
+    from jsonschema import ValidationError
+
+    return ValidationError(message, **about)
+
+
+def _told(error: Exception) -> str:
+    from referencing.exceptions import Unresolvable
+
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    if isinstance(error, Unresolvable):
+        return f"a $ref leads nowhere: {error.ref!r}"
+    return f"{type(error).__name__}: {error}"
+
+
+class _TooManyStepsError(RuntimeError):
+    """More steps than one document is given."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """The keywords that may still be applied to a document, and what was prepared for it."""
+
+    left: int
+    patterns: Patterns = field(default_factory=Patterns)
+    enums: dict[int, Choices] = field(default_factory=dict)
+
+
+# --- formats -----------------------------------------------------------------------------------
 
 _DATE_TIME = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?", re.ASCII
@@ -85,6 +112,10 @@ def _is_uri(text: str, *, relative: bool = False) -> bool:
     return bool(parts.scheme) or (relative and ":" not in parts.path.partition("/")[0])
 
 
+def _holds_for_text(holds: Callable[[str], bool], value: Any) -> bool:
+    return not isinstance(value, str) or holds(value)
+
+
 #: Formats that jsonschema checks in every environment; others depend on what is installed.
 _FORMATS = ("date", "email", "idn-email", "ipv4", "ipv6", "regex", "uuid")
 #: Checks of texts; a ValueError is a no.
@@ -95,34 +126,7 @@ _OWN_FORMATS: Mapping[str, Callable[[str], bool]] = {
     "uri-reference": partial(_is_uri, relative=True),
 }
 
-
-def _holds_for_text(check: Callable[[str], bool], value: Any) -> bool:
-    return not isinstance(value, str) or check(value)
-
-
-def _violation(message: str, **about: Any) -> Any:
-    from jsonschema import ValidationError
-
-    return ValidationError(message, **about)
-
-
-class _Work:
-    """What validating one document has taken so far."""
-
-    def __init__(self, most: int) -> None:
-        self.most = self.left = most
-        self.patterns = Patterns()
-        self.enums: dict[int, Choices] = {}
-
-    def step(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise _TooManyStepsError(f"it takes more than {self.most:,} steps")
-
-
-class _TooManyStepsError(RuntimeError):
-    """More steps than one document is given."""
-
+# --- the class of a draft ----------------------------------------------------------------------
 
 #: The package with which jsonschema checks the formats iri and iri-reference.
 _SLOW_PACKAGE = "rfc3987_syntax"
@@ -154,18 +158,19 @@ def _validator_class(draft: int) -> Any:
     jsonschema = _jsonschema()
     name = {4: "4", 6: "6", 7: "7", 2019: "201909", 2020: "202012"}[draft]
     base: Any = getattr(jsonschema, f"Draft{name}Validator")
+    written = base.VALIDATORS
     keywords = {
-        **base.VALIDATORS,
-        "additionalProperties": partial(_additional, base.VALIDATORS["additionalProperties"]),
+        **written,
+        "additionalProperties": partial(_additional, written["additionalProperties"]),
         "enum": _enum,
         "multipleOf": _multiple_of,
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "uniqueItems": _unique_items,
     }
-    if "unevaluatedProperties" in keywords:
+    if "unevaluatedProperties" in written:
         keywords["unevaluatedProperties"] = partial(
-            _without_patterns, keywords["unevaluatedProperties"]
+            _without_patterns, written["unevaluatedProperties"]
         )
     cls = jsonschema.validators.extend(
         base,
@@ -191,16 +196,6 @@ def _evolve(self: Any, **changes: Any) -> Any:
     raise RecursionError
 
 
-def _told(error: Exception) -> str:
-    from referencing.exceptions import Unresolvable
-
-    if isinstance(error, RecursionError):
-        return "it is nested too deep"
-    if isinstance(error, Unresolvable):
-        return f"a $ref leads nowhere: {error.ref!r}"
-    return f"{type(error).__name__}: {error}"
-
-
 # --- keywords: `value` is that of the keyword in the schema ------------------------------------
 
 
@@ -208,7 +203,10 @@ def _limited(
     keyword: Keyword, validator: Any, value: Any, instance: Any, schema: Any
 ) -> Iterator[Any]:
     """Count the step, pass a null where the schema is nullable, and report what goes wrong."""
-    validator.format_checker.work.step()
+    work = validator.format_checker.work
+    work.left -= 1
+    if work.left < 0:
+        raise _TooManyStepsError("it takes too many steps")
     if instance is None and schema.get("nullable") is True:
         return
     try:

@@ -33,7 +33,7 @@ from extractbench_nb.core.text.judging import Judge, Question, Verdict
 from extractbench_nb.core.text.people import same_person
 from extractbench_nb.core.text.rewording import CITATION
 from extractbench_nb.core.text.word_tokens import MAX_LENGTH, MIDDLE_TEXT, Prepared, prepare
-from extractbench_nb.core.values.json_values import json_text
+from extractbench_nb.core.values import json_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.folding import fold
 

@@ -7,8 +7,9 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -88,26 +89,29 @@ _SCALARS_AND_NULL = SCALARS | {type(None)}
 _KEYS = frozenset({str})
 
 
-class Unlabelled:
-    """The type of `UNLABELED`, of which there is one object in every process."""
+class Marker(Enum):
+    """Stands for a value in a document that JSON does not have; what is missing is false."""
 
-    __slots__ = ()
+    MISSING = ""
+    UNLABELED = "open"
+
+    def __bool__(self) -> bool:
+        """Say whether there is a value."""
+        return bool(self.value)
 
     def __repr__(self) -> str:
-        """Return the name of the object."""
-        return "UNLABELED"
+        """Return the name."""
+        return self.name
 
-    def __reduce__(self) -> str:
-        """Return its name, so that copies and pickles are the object itself."""
-        return "UNLABELED"
+    __str__ = __repr__
 
 
 #: Marks a gold value that the annotation leaves open; the field is not scored.
-UNLABELED = Unlabelled()
+UNLABELED: Final = Marker.UNLABELED
 
 
 def plain_levels(value: Any, *, copy: bool = False) -> int | None:
-    """Count the levels of containers below a list; None if it may contain more than plain JSON.
+    """Count the levels of containers below a list; None if it may hold more than plain JSON.
 
     Plain are dicts with str keys, lists and scalars, all of these very classes and neither too many
     nor too deep. Each level is one step, and a container of scalars is checked without a loop. With
@@ -208,7 +212,7 @@ def equality_key(value: Any) -> Hashable:
 
 
 def all_values(value: object) -> Iterator[Any]:
-    """Yield a value and all below it in document order, including containers and nulls."""
+    """Yield a value and all below it in document order, containers and nulls included."""
     stack = [value]
     while stack:
         top = stack.pop()
@@ -217,11 +221,6 @@ def all_values(value: object) -> Iterator[Any]:
             stack.extend(reversed(top.values()))
         elif isinstance(top, list | tuple):
             stack.extend(reversed(top))
-
-
-def count_values(value: Any) -> int:
-    """Count a value and all below it, including containers and nulls."""
-    return sum(1 for _ in all_values(value))
 
 
 def scalars(value: object) -> Iterator[Any]:
@@ -299,7 +298,7 @@ def value_at(value: Any, path: str, default: Any = None) -> Any:
 
 
 def unlabelled(gold: Any, paths: Iterable[str]) -> Any:
-    """Return a copy of the gold data in which the values at some paths are not scored.
+    """Return a copy of gold in which the values at some paths are not scored.
 
     Parameters
     ----------
@@ -307,7 +306,7 @@ def unlabelled(gold: Any, paths: Iterable[str]) -> Any:
         The correct document: a value, a ``pathlib.Path`` (a file) or a ``str`` (JSON text).
     paths : iterable of str
         Instance paths, ``$.lines[2].note``, or fields, ``lines[].note``, of objects' keys; ``*``
-        matches every key of a map. A key that an object lacks is added.
+        stands for every key of a map. A key that an object lacks is added.
 
     Returns
     -------
