@@ -14,7 +14,7 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.core.accepted import Accepted, alternatives_of
+from extractbench_nb.core.accepted import Accepted, Alternatives, alternatives_of
 from extractbench_nb.core.evaluation_frames import NOTHING_SCORED, Note, ignored_params
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.profile_rules import Profile
@@ -218,7 +218,7 @@ class Run:
         if not checked:
             self.check_models(chosen, self.alignment, self.schema)
         rows = accepted if self.problem is None else Accepted()
-        alternatives = alternatives_of(rows, self.schema, self.gold) if rows else None
+        alternatives = alternatives_of(rows, self.schema, self.gold) if rows else Alternatives()
         self.scorer = Scorer(self.profile, chosen, alternatives)
         self.traversal = Traversal(self.scorer, self.alignment)
         self.schema_file = schema.name if isinstance(schema, Path) else None
