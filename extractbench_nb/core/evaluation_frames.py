@@ -11,7 +11,6 @@ import pandas as pd
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.pairing import resolve_union, undeclared
-from extractbench_nb.core.records import PAIRED, ArrayRecord, Leaf, in_order, states
 from extractbench_nb.core.schema.schema_nodes import (
     MISSING,
     NOWHERE,
@@ -21,7 +20,7 @@ from extractbench_nb.core.schema.schema_nodes import (
     Unusable,
 )
 from extractbench_nb.core.schema.validation import Validation
-from extractbench_nb.core.scoring import Pending, Scored
+from extractbench_nb.core.traversal import PAIRED, ArrayRecord, Leaf, in_order
 from extractbench_nb.core.values.json_values import SCALARS, UNLABELED, bracketed, json_text, member
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.wording import cut, one_line, plural
@@ -179,7 +178,7 @@ def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of ``judge_calls``, one row per call, also of pairs that do not count."""
     for leaf in in_order(top, apart=True):
         for verdict in leaf.verdicts:
-            if not isinstance(verdict, Scored) or not verdict.calls:
+            if not verdict.calls:
                 continue
             config = leaf.node.config
             specs = config.metrics if config is not None else ()
@@ -197,14 +196,12 @@ def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
         node, paths, gold, predicted = leaf.node, leaf.paths, leaf.gold, leaf.predicted
         gold_state = predicted_state = PRESENT
         if type(gold) not in SCALARS or type(predicted) not in SCALARS:
-            gold_state, predicted_state = states(leaf)
+            gold_state, predicted_state = leaf.states
             gold = None if gold is MISSING else gold
             predicted = None if predicted is MISSING else predicted
             if isinstance(predicted, Unusable):  # the broken container that stands in its place
                 predicted = predicted.value if predicted_state == PRESENT else None
         for verdict in leaf.verdicts:
-            if isinstance(verdict, Pending):
-                continue
             metric, score, passed, outcome, reason, reasoning, *_, accepted = verdict
             rows.append(
                 (

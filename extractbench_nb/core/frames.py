@@ -57,12 +57,8 @@ class FrameSpec:
 
     def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
         """Make the frame from rows with one cell per column in the declared order."""
-        return self.build(self.columns_of(rows))
-
-    def columns_of(self, rows: Iterable[Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """Return the cells of rows by column."""
-        columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
-        return dict(zip(self.names, columns, strict=True))
+        cells = list(zip(*rows, strict=True)) or [()] * len(self.columns)
+        return self.build({c.name: values for c, values in zip(self.columns, cells, strict=True)})
 
     def from_records(self, records: Iterable[Mapping[str, Any]] | pd.DataFrame) -> pd.DataFrame:
         """Make the frame from records or a wider frame; a key that a record lacks is missing."""

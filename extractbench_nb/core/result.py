@@ -40,10 +40,10 @@ from extractbench_nb.core.evaluation_frames import (
 from extractbench_nb.core.frames import TEXT, DescribedFrames, built_once, scores_of
 from extractbench_nb.core.pairing import declared_share
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.records import ArrayRecord, Leaf, in_order
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.rollup import summarise
 from extractbench_nb.core.schema.schema_nodes import Schema
+from extractbench_nb.core.traversal import ArrayRecord, Leaf, in_order
 from extractbench_nb.core.values.json_values import canonical, json_text, json_type
 from extractbench_nb.errors import InputError
 from extractbench_nb.support.cards import (
@@ -394,7 +394,7 @@ class Evaluation(DescribedFrames):
     @property
     def is_settled(self) -> bool:
         """Whether every metric gave a verdict, those inside arrays included."""
-        verdicts = (verdict for leaf in self.leaves for verdict in leaf.settled)
+        verdicts = (verdict for leaf in self.leaves for verdict in leaf.verdicts)
         return not any(verdict.outcome == "judge_error" for verdict in verdicts)
 
     @property
