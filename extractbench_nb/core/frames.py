@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
@@ -52,8 +52,10 @@ class FrameSpec:
         """Make the frame, with the declared columns, order and dtypes, also when it is empty."""
         data = data or {}
         index = pd.RangeIndex(len(next(iter(data.values()), ())))
-        arrays = {c.name: _array(data.get(c.name, ()), c.dtype, index) for c in self.columns}
-        return pd.DataFrame(arrays, index, copy=False)
+        cells = [_array(data.get(c.name, ()), c.dtype, index) for c in self.columns]
+        frame = pd.DataFrame(dict(enumerate(cells)), index, copy=False)
+        frame.columns = _header(self)
+        return frame
 
     def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
         """Make the frame from rows with one cell per column in the declared order."""
@@ -72,6 +74,12 @@ class FrameSpec:
         """Return the declaration itself as a frame: one row per column."""
         rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]
         return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
+
+
+@cache
+def _header(spec: FrameSpec) -> pd.Index:
+    """Return the names of columns as pandas keeps them, which takes longer than a short column."""
+    return pd.Index(spec.names)
 
 
 class _AnyFrame(type):
@@ -111,7 +119,8 @@ class DescribedFrames:
     @classmethod
     def columns(cls) -> pd.DataFrame:
         """Describe every column of every frame, one row per column."""
-        return describe_frames(cls._specs)
+        frames = [spec.describe().assign(frame=spec.name) for spec in cls._specs]
+        return pd.concat(frames, ignore_index=True)
 
 
 _Result = TypeVar("_Result")
@@ -191,11 +200,6 @@ def scores_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
     return SCORE_COLUMNS.from_records(long)
 
 
-def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
-    """Return the declarations of several frames as one: one row per column, with its frame."""
-    return pd.concat([s.describe().assign(frame=s.name) for s in specs], ignore_index=True)
-
-
 #: Python storage: text from documents may hold lone surrogates, which Arrow cannot.
 TEXT = pd.StringDtype("python")
 #: Arrays of dtypes with a mask for missing cells, and the values under the mask.
@@ -209,7 +213,7 @@ _MASKED: dict[str, tuple[Any, Any]] = {
 def _array(values: Sequence[Any], dtype: str, index: pd.RangeIndex) -> Any:
     if dtype in _MASKED:
         kind, filler = _MASKED[dtype]
-        mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
+        mask = np.array([v is None for v in values], dtype=bool)
         filled = [filler if v is None else v for v in values] if mask.any() else values
         return kind(np.array(filled, dtype=type(filler)), mask)
     if dtype.startswith("datetime64["):  # counted since 1970 in UTC

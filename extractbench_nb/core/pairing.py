@@ -16,17 +16,9 @@ from extractbench_nb.core.values.json_values import (
     scalars,
 )
 
-
-class Point(NamedTuple):
-    """A pair of values to score: a leaf or an array.
-
-    ``suffix`` is the path from where pairing began; it is the same on both sides.
-    """
-
-    node: Node
-    gold: Any
-    predicted: Any
-    suffix: str
+#: A pair of values to score, a leaf or an array: its node, gold's value, the predicted one, and the
+#: path from where pairing began, which is the same on both sides.
+Point = tuple[Node, Any, Any, str]
 
 
 def pair_up(
@@ -55,13 +47,13 @@ def pair_up(
     counts = is_due or holds_something(predicted)
     is_whole = kind != "object" or config is not None  # by a metric that takes all of an object
     if is_whole and counts:
-        points.append(Point(node, gold, predicted, suffix))
+        points.append((node, gold, predicted, suffix))
     if kind == "object":
         below_gold = gold is MISSING or gold is None or isinstance(gold, dict)
         if below_gold and (is_due or isinstance(predicted, dict)):
             _pair_children(node, gold, predicted, suffix, points, is_due=is_due)
         elif counts and not is_whole:
-            points.append(Point(node, gold, predicted, suffix))
+            points.append((node, gold, predicted, suffix))
     return points
 
 
@@ -108,7 +100,7 @@ def _pair_children(
             child = child.choices.get(type(gold_value), child)  # noqa: PLW2901
         if is_due and child.kind in _LEAF_KINDS and gold_value is not UNLABELED:  # most fields
             if child.config is None or not child.config.skip:
-                points.append(Point(child, gold_value, predicted_value, suffix + child.step))
+                points.append((child, gold_value, predicted_value, suffix + child.step))
         else:
             path = suffix + child.step
             pair_up(child, gold_value, predicted_value, path, points, is_due=is_due)

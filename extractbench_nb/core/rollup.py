@@ -7,8 +7,8 @@ inner array scores its F1 or its recall counts when its items are compared, in `
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from copy import copy
 from math import nan
 from typing import Any
 
@@ -57,13 +57,6 @@ def decide(walk: Traversal, profile: Profile) -> None:
                     add_invented(pair, node, ours, theirs, array.item_paths(i, j))
 
 
-def record_score(record: Leaf) -> tuple[float | None, bool | None]:
-    """Return score and verdict of a record that is decided."""
-    if type(record) is ArrayRecord:
-        return record.score, record.passed
-    return point_score(record.verdicts)
-
-
 # --- pairs of items and arrays --------------------------------------------------------------------
 
 
@@ -77,14 +70,13 @@ def decide_array(array: ArrayRecord, profile: Profile) -> None:
         _aligned_verdict(verdict, array, profile) if verdict.outcome == ALIGNED else verdict
         for verdict in array.verdicts
     ]
-    array.score, array.passed = point_score(array.verdicts)
 
 
 def decide_pair(pair: Pair, array: ArrayRecord, profile: Profile, threshold: float) -> None:
     """Decide whether two items match, once their records are decided."""
     total, count, unjudged, failed = 0.0, 0, 0, list(pair.failed_fields)
     for child in pair.children:
-        score, passed = record_score(child)
+        score, passed = point_score(child.verdicts)
         if not passed:
             failed.append(child.node.field)
         if passed is None:
@@ -167,8 +159,6 @@ def _unresolved_text(unresolved: Sequence[Pair], pairs: int) -> str:
 
 def count_leaves(walk: Traversal, array: ArrayRecord) -> None:
     """Count item leaves instead of an array, and give missed and spurious items their rows."""
-    if array.score is None:  # of an item that was entered here
-        array.score, array.passed = point_score(array.verdicts)
     if not array.counted or not _gives_way(array):
         return
     paired = [pair for pair in array.pairs if pair.status in PAIRED]
@@ -225,7 +215,6 @@ def _remove_verdicts(leaf: Leaf, array: ArrayRecord) -> None:
     leaf.verdicts = [no_verdict._replace(metric=v.metric, weight=v.weight) for v in leaf.verdicts]
     if isinstance(leaf, ArrayRecord):
         leaf.unaligned = no_verdict
-        leaf.score, leaf.passed = None, None
 
 
 def _enter_one_sided(walk: Traversal, array: ArrayRecord, pair: Pair) -> None:
@@ -292,8 +281,8 @@ def add_invented(parent: Pair, node: Node, gold: Any, predicted: Any, paths: Pat
         verdicts = [Scored("undeclared", 0.0, False, "hallucination", part.reason)]
         for name, suffix, value in _beyond_gold(part):
             if name not in nodes:
-                field = (node.field + name).removeprefix(".")
-                nodes[name] = replace(NOWHERE, field=field, depth=node.depth + 1, choices={})
+                at = nodes[name] = copy(NOWHERE)
+                at.field, at.depth = (node.field + name).removeprefix("."), node.depth + 1
             leaf = Leaf(nodes[name], paths.below(suffix), MISSING, value, True, verdicts, 1.0)
             parent.children.append(leaf)
 
@@ -348,27 +337,29 @@ def _by_field(value: Any, path: str) -> tuple[dict[str, list[tuple[str, Any]]], 
 _PRECEDENCE = ("judge_error", "structural", "omission", "hallucination", "incorrect", "correct")
 
 
-def summarise(counted: Iterable[Leaf], *, by_field: bool) -> dict[str, Any]:
+def summarise(counted: Sequence[Leaf], *, by_field: bool) -> dict[str, Any]:
     """Aggregate the counted nodes; `by_field`: ``field_score`` averages schema fields first."""
+    verdicts = [node_verdict(leaf.verdicts) for leaf in counted]
+    weights = [leaf.weight for leaf in counted]
+    passes = [(float(bool(passed)), w) for (_, passed, _), w in zip(verdicts, weights, strict=True)]
+    judged = [
+        point for point, verdict in zip(passes, verdicts, strict=True) if verdict[1] is not None
+    ]
+    outcomes = Counter([outcome for *_, outcome in verdicts])
     scores: dict[str | int, list[tuple[float, float]]] = defaultdict(list)
-    overall, passes, judged = [list[tuple[float, float]]() for _ in range(3)]
-    outcomes: Counter[str] = Counter()
+    overall: list[tuple[float, float]] = []
     gold_values = predicted_values = right = 0
-    for place, leaf in enumerate(counted):
-        weight = leaf.weight
+    for place, (leaf, verdict) in enumerate(zip(counted, verdicts, strict=True)):
+        score, passed, weight = verdict[0] or 0.0, bool(verdict[1]), leaf.weight
+        scores[leaf.node.field if by_field else place].append((score, weight))
         items = len(leaf.gold_items) if isinstance(leaf, ArrayRecord) else 1
-        score, passed = point_score(leaf.verdicts)
-        outcomes[node_outcome(leaf.verdicts)] += 1
-        scores[leaf.node.field if by_field else place].append((score or 0.0, weight))
-        overall.append((score or 0.0, weight * max(1, items)))
-        passes.append((float(bool(passed)), weight))
-        if passed is not None:
-            judged.append((float(passed), weight))
-        in_gold, in_predicted = (state == PRESENT for state in leaf.states)
+        overall.append((score, weight * (items or 1)))
+        gold_state, predicted_state = leaf.states
         # an accepted alternative may be a value where gold has none, or none where gold has one
-        gold_values += in_predicted if passed else in_gold
-        predicted_values += in_predicted
-        right += bool(passed) and in_predicted
+        gold_values += (predicted_state if passed else gold_state) == PRESENT
+        if predicted_state == PRESENT:
+            predicted_values += 1
+            right += passed
     passed_nodes = sum(passed > 0 for passed, _ in judged)
     fields = [(_mean(some), max(weight for _, weight in some)) for some in scores.values()]
     both = gold_values + predicted_values
@@ -438,9 +429,10 @@ def null_pass_rate(walk: Traversal, root: Node, gold: Any, profile: Profile) -> 
     return _mean(passes + [(0.0, leaf.weight) for leaf in in_items])
 
 
-def node_outcome(verdicts: Sequence[Scored]) -> str:
-    """Return the outcome of a node from those of its metrics: the gravest one."""
+def node_verdict(verdicts: Sequence[Scored]) -> tuple[float | None, bool | None, str]:
+    """Return score, verdict and outcome of a node from those of its metrics: the gravest one."""
     if len(verdicts) == 1:
-        return verdicts[0].outcome
-    found = {v.outcome for v in verdicts}
-    return next((o for o in _PRECEDENCE if o in found), "both_absent")
+        return verdicts[0][1:4]
+    outcomes = {v.outcome for v in verdicts}
+    outcome = next((o for o in _PRECEDENCE if o in outcomes), "both_absent")
+    return *point_score(verdicts), outcome

@@ -295,19 +295,18 @@ class Scorer:
     ignored_params: dict[str, str] = field(default_factory=dict)
     _rules: dict[Any, _Rules] = field(default_factory=dict)
 
-    def score(self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()) -> Verdicts:
-        """Score one pair of values: an array as a whole, another value by what is right there.
+    def score(
+        self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] | None = ()
+    ) -> Verdicts:
+        """Score one pair of values, an array as a whole: its state, then its types, then metrics.
 
-        `others` are accepted alternatives to gold's value; the schema may declare more.
+        `others` are accepted alternatives to gold's value; the schema may declare more. None:
+        gold's value alone is right.
         """
         if node.kind == "array":
-            return self._whole_array(node, gold, predicted)
-        if others or (node.config is not None and node.config.accepted):
+            node, predicted = _as_whole_array(node, gold, predicted)
+        elif others or (others is not None and node.config is not None and node.config.accepted):
             return self._best_of_accepted(node, gold, predicted, others)
-        return self.verdicts(node, gold, predicted)
-
-    def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        """Score one pair of values by gold alone, at a leaf or at an array as a whole."""
         kind, other = type(gold), type(predicted)
         rules = self._rules_of(node, kind)
         if (kind is other and kind in SCALARS) or (kind in _NUMBERS and other in _NUMBERS):
@@ -342,11 +341,11 @@ class Scorer:
         A judge that is awaited is asked about gold first, about an alternative only if nothing
         before it passes, and not at all if the prediction equals one of them.
         """
-        options = [self.verdicts(node, gold, predicted)]
+        options = [self.score(node, gold, predicted, None)]
         is_present = state_of(gold, node) == PRESENT
         for other in (*others, *class_members(node, gold)):
             text = canonical(other)
-            verdicts = self.verdicts(node, other, predicted)
+            verdicts = self.score(node, other, predicted, None)
             options.append(tuple(v.of_alternative(text, is_present=is_present) for v in verdicts))
         known = [verdicts for verdicts in options if Pending not in map(type, verdicts)]
         best = max(known, key=_rank, default=options[0])
@@ -356,18 +355,6 @@ class Scorer:
             next(v for v in verdicts if isinstance(v, Pending))._replace(options=verdicts)
             for verdicts in zip(*options, strict=False)
         )
-
-    def _whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        """Score an array without alignment: a side is absent or broken, or a metric takes all."""
-        if PRESENT == state_of(gold, node) == state_of(predicted, node):
-            if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
-                node = replace(node, kind="any", config=None)
-            elif not _is_array(node, predicted) or (
-                isinstance(gold, dict) != isinstance(predicted, dict)
-            ):
-                known = not node.types or json_type(predicted) in node.types
-                predicted = MISFIT if known else BROKEN
-        return self.verdicts(node, gold, predicted)
 
     def resolved(self, rules: _Rules, resolution: Resolution) -> tuple[Scored, ...]:
         """Give every metric of the node the same verdict, decided without running it."""
@@ -543,5 +530,16 @@ def _shape(value: Any) -> Any:
     return kind, sorted(map(_shape, inner), key=repr)
 
 
-def _is_array(node: Node, value: Any) -> bool:
-    return isinstance(value, list | tuple) or (node.flattened and isinstance(value, dict))
+def _as_whole_array(node: Node, gold: Any, predicted: Any) -> tuple[Node, Any]:
+    """Return the node of an array and the predicted value, or what they are if one is no array."""
+
+    def is_array(value: Any) -> bool:
+        return isinstance(value, list | tuple) or (node.flattened and isinstance(value, dict))
+
+    if PRESENT == state_of(gold, node) == state_of(predicted, node):
+        if not is_array(gold):  # a fault of the annotation: compared as what it is
+            return replace(node, kind="any", config=None), predicted
+        if not is_array(predicted) or isinstance(gold, dict) != isinstance(predicted, dict):
+            known = not node.types or json_type(predicted) in node.types
+            return node, MISFIT if known else BROKEN
+    return node, predicted

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import index
@@ -39,7 +39,6 @@ from extractbench_nb.core.values.json_values import (
     SCALARS,
     bracketed,
     canonical,
-    json_type,
     normal_path,
 )
 from extractbench_nb.errors import InputError
@@ -118,8 +117,6 @@ class ArrayRecord(Leaf):
     predicted_steps: list[str] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
     matched: int = 0
-    score: float | None = None
-    passed: bool | None = None
     unaligned: Scored | None = None
     alternatives: dict[int, Any] = field(default_factory=dict)
 
@@ -149,7 +146,6 @@ class Pair:
     status: str = ""
     failed_fields: tuple[str, ...] = ()
     unresolved: bool = False
-    reason: str = ""
     accepted: str | None = None
     #: By position, by equal keys, or by a matcher of the user's: whatever the similarity is.
     is_given: bool = False
@@ -174,25 +170,25 @@ def array_items(node: Node, value: Any) -> tuple[list[Any] | None, list[str]]:
     return None, []
 
 
-def in_order(top: Sequence[Leaf], *, one_sided: bool = True, apart: bool = False) -> Iterator[Leaf]:
-    """Yield the records in document order: an array, then the records of its pairs.
+def in_order(top: Sequence[Leaf], *, one_sided: bool = True, apart: bool = False) -> list[Leaf]:
+    """Return the records in document order: an array, then the records of its pairs.
 
     The options say whether to enter missed and spurious items (`one_sided`), and pairs that are too
     unlike to count (`apart`).
     """
-    entered = {*PAIRED}
-    if one_sided:
-        entered |= {"missed", "spurious"}
-    if apart:
-        entered.add("apart")
-    stack = list(reversed(top))
-    while stack:
-        leaf = stack.pop()
-        yield leaf
-        if isinstance(leaf, ArrayRecord):
-            for pair in reversed(leaf.pairs):
-                if pair.status in entered:
-                    stack.extend(reversed(pair.children))
+    entered = {*PAIRED, *(("missed", "spurious") if one_sided else ()), "apart" if apart else ""}
+    records: list[Leaf] = []
+
+    def add(leaves: Sequence[Leaf]) -> None:
+        for leaf in leaves:
+            records.append(leaf)
+            if type(leaf) is ArrayRecord:
+                for pair in leaf.pairs:
+                    if pair.status in entered:
+                        add(pair.children)
+
+    add(top)
+    return records
 
 
 # --- aligners -------------------------------------------------------------------------------------
@@ -203,9 +199,9 @@ Matcher = (
     | Callable[[Sequence[Any], Sequence[Any], Node], Awaitable[Iterable[tuple[int, int]]]]
 )
 Pairs = list[tuple[int, int]]
-Align = Callable[[Node, list[Any], list[Any]], Pairs]
 PairsAndCalls = tuple[Pairs, tuple[JudgeCall, ...]]
-AwaitedAlign = Callable[[Node, list[Any], list[Any]], Awaitable[PairsAndCalls]]
+#: Pairs the items of an array, given its node and both sides; some must be awaited.
+Align = Callable[[Node, list[Any], list[Any]], PairsAndCalls | Coroutine[Any, Any, PairsAndCalls]]
 
 
 @runtime_checkable
@@ -258,7 +254,7 @@ class Traversal:
         return OptimalAligner(scorer)
 
     @cached_property
-    def align(self) -> Align | AwaitedAlign:
+    def align(self) -> Align:
         """The function that pairs the items of an array; made for the first array."""
         return choose_aligner(self.alignment, self.comparer)
 
@@ -270,14 +266,11 @@ class Traversal:
             return
         for array in self.arrays:  # entering items appends their arrays
             self._aligned += 1
-            if not array.has_two_sides:
-                continue
             try:
-                pairs: Any = self.align(array.node, self._gold_items(array), array.predicted_items)
+                result: Any = self._align_items(array)
             except JudgeError as error:
-                self._fail(array, error)
-            else:
-                self._accept(array, pairs)
+                result = error
+            self._accept(array, result)
 
     def enter(
         self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths, own: Any = MISSING
@@ -286,13 +279,14 @@ class Traversal:
 
         `own` is gold's item if `gold` is an alternative to it; the records show its values.
         """
+        start, other = paths
         score, accepted, is_top = self.scorer.score, self.scorer.accepted, parent is self.top
         others = accepted.of_scalars(gold) if accepted.scalars else {}
         own_points = pair_up(node, own, predicted) if own is not MISSING else ()
-        own_values = {point.suffix: point.gold for point in own_points}
+        own_values = {suffix: value for _, value, _, suffix in own_points}
         for child, ours, theirs, suffix in pair_up(node, gold, predicted):
-            at = paths.below(suffix)
             config, shown = child.config, ours
+            at = Paths(start + suffix, None if other is None else other + suffix)
             weight = config.weight if config is not None else 1.0
             verdicts = score(
                 child, ours, theirs, others.get(normal_path(suffix), ()) if others else ()
@@ -332,43 +326,41 @@ class Traversal:
         self.arrays.append(record)
         return record
 
-    def _gold_items(self, array: ArrayRecord) -> list[Any]:
-        """Return gold's items as they are aligned: alternatives replace some of them."""
-        array.alternatives = self.comparer.choose_alternatives(
-            array.node, array.gold, array.gold_items, array.predicted_items
-        )
-        if not array.alternatives:
-            return array.gold_items
-        return [array.alternatives.get(i, item) for i, item in enumerate(array.gold_items)]
+    def _align_items(self, array: ArrayRecord) -> Any:
+        """Pair the items of an array; accepted alternatives replace some of gold's."""
+        node, gold, predicted = array.node, array.gold_items, array.predicted_items
+        if not array.has_two_sides:
+            return [], ()
+        chosen = self.comparer.choose_alternatives(node, array.gold, gold, predicted)
+        if chosen:
+            array.alternatives = chosen
+            gold = [chosen.get(i, item) for i, item in enumerate(gold)]
+        return self.align(node, gold, predicted)
 
-    def _accept(self, array: ArrayRecord, pairs: Pairs, calls: tuple[JudgeCall, ...] = ()) -> None:
-        """Record the pairs of an alignment."""
-        array.pairs = []
+    def _accept(self, array: ArrayRecord, result: PairsAndCalls | BaseException) -> None:
+        """Record the pairs of an alignment; if it failed, the array has no verdict."""
+        pairs: Pairs = []
+        change: dict[str, Any] = {}
+        if isinstance(result, JudgeError):
+            array.unaligned = unaligned(result)
+            change = array.unaligned._asdict()
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            pairs, change["calls"] = result
         sides = array.node, id(array.gold_items), id(array.predicted_items)
         given = set(self.comparer.pairs_by_key.get(sides, ()))
         for i, j in pairs:
             by_position = i < len(array.node.children.prefix)
             is_given = by_position or callable(self.alignment) or (i, j) in given
-            pair = Pair(i, j, is_given=is_given)
-            array.pairs.append(pair)
-            self._fill(pair, array, i, j)
-        if calls:
-            self._change(array, {"calls": calls})
-
-    def _fail(self, array: ArrayRecord, error: JudgeError) -> None:
-        """Record that an alignment failed: the array has no verdict."""
-        array.unaligned = unaligned(error)
-        self._change(array, array.unaligned._asdict())
-
-    def _change(self, array: ArrayRecord, change: dict[str, Any]) -> None:
-        """Change the verdicts of an array that depend on its alignment."""
-        verdicts = list(array.verdicts)
+            array.pairs.append(Pair(i, j, is_given=is_given))
+            self._fill(array.pairs[-1], array, i, j)
+        array.verdicts = verdicts = list(array.verdicts)
         for position, verdict in enumerate(verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
                 unchanged = {"metric": verdict.metric, "weight": verdict.weight}
                 verdicts[position] = verdict._replace(**{**change, **unchanged})
-                change = {**change, "calls": ()}  # the calls are counted once
-        array.verdicts = verdicts
+                change["calls"] = ()  # they are counted once
 
     def _fill(self, pair: Pair, array: ArrayRecord, i: int, j: int) -> None:
         """Record what is below a pair of items."""
@@ -383,9 +375,6 @@ class Traversal:
             pair.accepted = canonical(gold)
         if node is None or never_match(gold, predicted):
             pair.similarity = unlike_similarity(gold, predicted)
-            gold_type = json_type(gold)
-            gold_fits = node is None or not node.types or gold_type in node.types
-            pair.reason = "type_mismatch" if gold_fits else "gold_type_mismatch"
             pair.failed_fields += (array.node.field + "[]",)
             return
         paths = array.item_paths(i, j)
@@ -406,10 +395,8 @@ class Traversal:
         import asyncio
 
         async def aligned(array: ArrayRecord) -> Any:
-            if not array.has_two_sides:
-                return [], ()
-            alignment: Any = self.align(array.node, self._gold_items(array), array.predicted_items)
-            return await alignment
+            result = self._align_items(array)
+            return await result if inspect.isawaitable(result) else result
 
         while self.is_open:
             pending, arrays = self.pending, self.arrays[self._aligned :]
@@ -422,18 +409,13 @@ class Traversal:
                 leaf.verdicts = list(leaf.verdicts)
                 leaf.verdicts[position] = result
             for array, result in zip(arrays, results[len(pending) :], strict=True):
-                if isinstance(result, JudgeError):
-                    self._fail(array, result)
-                elif isinstance(result, BaseException):
-                    raise result
-                else:
-                    self._accept(array, *result)
+                self._accept(array, result)
 
 
-def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align | AwaitedAlign:
+def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align:
     """Return the function that aligns the items of an array; `alignment` is valid."""
     if isinstance(alignment, str):
-        return optimal
+        return lambda *sides: (optimal(*sides), ())
     if isinstance(alignment, ModelAligner):
         aligner = alignment
 
@@ -448,15 +430,16 @@ def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align |
     match: Any = alignment
     call = getattr(match, "__call__", None)  # noqa: B004 - an object may have an async one
 
-    def matched(node: Node, gold: list[Any], predicted: list[Any]) -> Any:
-        return match(list(gold), list(predicted), node.children.items or node)
+    def matched(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
+        result = match(list(gold), list(predicted), node.children.items or node)
+        return _checked_pairs(result, node, gold, predicted), ()
 
     async def awaited(node: Node, gold: list[Any], predicted: list[Any]) -> PairsAndCalls:
-        return _checked_pairs(await matched(node, gold, predicted), node, gold, predicted), ()
+        result = await match(list(gold), list(predicted), node.children.items or node)
+        return _checked_pairs(result, node, gold, predicted), ()
 
-    if inspect.iscoroutinefunction(match) or inspect.iscoroutinefunction(call):
-        return awaited
-    return lambda node, *sides: _checked_pairs(matched(node, *sides), node, *sides)
+    is_async = inspect.iscoroutinefunction(match) or inspect.iscoroutinefunction(call)
+    return awaited if is_async else matched
 
 
 def _checked_pairs(result: Any, node: Node, gold: list[Any], predicted: list[Any]) -> Pairs:
