@@ -13,7 +13,7 @@ from pandas.api.types import pandas_dtype
 
 from extractbench_nb.core.registered import registered
 from extractbench_nb.support.foreign_values import as_pandas as as_pandas  # noqa: PLC0414 - for other rooms
-from extractbench_nb.support.pandas_helpers import own_copy
+from extractbench_nb.support.pandas_helpers import COPIES, own_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class FrameSpec:
         index = pd.RangeIndex(len(next(iter(data.values()), ())))
         cells = [_array(data.get(c.name, ()), c.dtype, index) for c in self.columns]
         frame = pd.DataFrame(dict(enumerate(cells)), index, copy=False)
-        frame.columns = _header(self)
+        frame.columns = _header(self).view()
         return frame
 
     def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
@@ -136,8 +136,8 @@ def built_once(build: Callable[[_Result], _Frame]) -> Callable[[_Result], _Frame
         frames: dict[str, _Frame] = vars(result)
         if name not in frames:
             frames[name] = build(result)
-        copied: Any = own_copy(frames[name])
-        shown: Any = ShownFrame(copied) if copied.ndim > 1 else copied
+        built: Any = frames[name]
+        shown: Any = ShownFrame(built, copy=COPIES) if built.ndim > 1 else own_copy(built)
         return cast("_Frame", shown)
 
     return frame

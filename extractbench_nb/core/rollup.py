@@ -12,7 +12,7 @@ from copy import copy
 from math import nan
 from typing import Any
 
-from extractbench_nb.core.pairing import Part, holds_something, undeclared
+from extractbench_nb.core.pairing import Part, holds_something, pair_up, undeclared
 from extractbench_nb.core.profile_rules import Profile
 from extractbench_nb.core.schema.schema_nodes import (
     BROKEN,
@@ -22,6 +22,7 @@ from extractbench_nb.core.schema.schema_nodes import (
     PRESENT,
     Node,
     Unusable,
+    state_of,
 )
 from extractbench_nb.core.scoring import ALIGNED, Scored, Scorer, point_score
 from extractbench_nb.core.similarity import MapItem, array_score, never_match, pass_threshold
@@ -34,6 +35,7 @@ from extractbench_nb.core.traversal import (
     Pair,
     Paths,
     Traversal,
+    array_items,
     in_order,
 )
 from extractbench_nb.core.values.json_values import json_text, json_type, member
@@ -384,6 +386,8 @@ def summarise(counted: Sequence[Leaf], *, by_field: bool) -> dict[str, Any]:
 
 def _mean(values: list[tuple[float, float]]) -> float:
     """Return the weighted mean; the plain one if no weight is above 0, and 1 for no values."""
+    if len(values) == 1 and values[0][1] == 1.0:
+        return min(1.0, values[0][0])
     weight = sum([w for _, w in values])
     if weight > 0:
         return min(1.0, sum([value * w for value, w in values]) / weight)
@@ -393,15 +397,11 @@ def _mean(values: list[tuple[float, float]]) -> float:
 def null_pass_rate(walk: Traversal, root: Node, gold: Any, profile: Profile) -> float:
     """Return the pass rate of a prediction in which everything is null; without a judge.
 
-    In ``strict`` the leaves of all gold items are omissions, whatever was predicted: `walk` has
-    their records. They are recorded again only where a null can be right, or where the prediction
-    is not JSON.
+    A null is right where gold has nothing. In ``strict`` the leaves of all gold items are omissions
+    whatever was predicted, and `walk` has their records. Nulls are recorded only where they may be
+    accepted alternatives, or where the prediction is not JSON.
     """
-    nulls = Traversal(Scorer(profile, OfflineJudge(), walk.scorer.accepted), "optimal")
-    nulls.descend(root, gold, None)
-    for array in reversed(nulls.arrays):
-        decide_array(array, profile)
-    records, in_items = nulls.top.children, list[Leaf]()
+    points, in_items = pair_up(root, gold, None), list[Leaf]()
     if profile.count_array_leaves:
         top = {id(leaf) for leaf in walk.top.children}
         in_items = [
@@ -409,23 +409,22 @@ def null_pass_rate(walk: Traversal, root: Node, gold: Any, profile: Profile) -> 
             for leaf in in_order(walk.top.children)
             if leaf.counted and id(leaf) not in top and leaf.states[0] == PRESENT
         ]
-        accepted = walk.scorer.accepted
-        has_alternatives = bool(accepted.scalars or accepted.items) or any(
-            leaf.node.config is not None and leaf.node.config.accepted for leaf in in_items
-        )
-        if has_alternatives or walk.documents[0] is NOWHERE:
-            for array in nulls.arrays:
-                count_leaves(nulls, array)
-            in_items = []
-            records = [leaf for leaf in in_order(records) if leaf.counted]
-        else:
-            replaced = {leaf.paths.gold for leaf in walk.top.children if not leaf.counted}
-            records = [
-                leaf
-                for leaf in records
-                if not (getattr(leaf, "gold_items", None) and leaf.paths.gold in replaced)
-            ]
-    passes = [(float(bool(point_score(leaf.verdicts)[1])), leaf.weight) for leaf in records]
+    accepted = walk.scorer.accepted
+    configs = [node.config for node in (*(at[0] for at in points), *(at.node for at in in_items))]
+    is_recorded = walk.documents[0] is not NOWHERE or not profile.count_array_leaves
+    has_classes = any(config is not None and config.accepted for config in configs)
+    if not is_recorded or has_classes or accepted.scalars or accepted.items:
+        nulls = Traversal(Scorer(profile, OfflineJudge(), accepted), "optimal")
+        nulls.descend(root, gold, None)
+        decide(nulls, profile)
+        counted = [leaf for leaf in in_order(nulls.top.children) if leaf.counted]
+        return _mean([(float(bool(point_score(x.verdicts)[1])), x.weight) for x in counted])
+    replaced = {leaf.paths.gold for leaf in walk.top.children if not leaf.counted}
+    passes = [
+        (float(state_of(value, node) != PRESENT), node.weight)
+        for node, value, _, suffix in points
+        if not (ROOT.gold + suffix in replaced and array_items(node, value)[0])
+    ]
     return _mean(passes + [(0.0, leaf.weight) for leaf in in_items])
 
 
