@@ -40,7 +40,6 @@ AREAS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "core/scoring.py",
             "core/pairing.py",
             "core/traversal.py",
-            "core/records.py",
             "core/accepted.py",
             "core/schema/schema_nodes.py",
         ),

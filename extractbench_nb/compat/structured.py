@@ -150,7 +150,7 @@ def _published(ev: Evaluation) -> dict[str, Any]:
     results: dict[str, dict[str, MetricResult]] = {}
     for leaf in ev.records:
         # the rows are those of the same verdicts, in the same order
-        pairs = [(verdict, next(rows)) for verdict in leaf.settled] if leaf.counted else []
+        pairs = [(verdict, next(rows)) for verdict in leaf.verdicts] if leaf.counted else []
         if pairs:
             quoted = pairs[0][1]["path"]
             plain = without_brackets(quoted)

@@ -11,23 +11,23 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from extractbench_nb.core.accepted import Accepted, alternatives_of
+from extractbench_nb.core.accepted import Accepted, Alternatives, alternatives_of
 from extractbench_nb.core.evaluation_frames import NOTHING_SCORED, Note, ignored_params
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.records import ROOT, Leaf
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.result import Evaluation, Inputs
 from extractbench_nb.core.rollup import decide, null_pass_rate
 from extractbench_nb.core.schema.parse import SchemaSource, parse_schema
-from extractbench_nb.core.schema.schema_nodes import Schema
+from extractbench_nb.core.schema.schema_nodes import Node, Schema
 from extractbench_nb.core.scoring import Scored, Scorer
 from extractbench_nb.core.text.judging import Judge
-from extractbench_nb.core.text.offline_judge import OfflineJudge, choose_judge, judge_of_document
-from extractbench_nb.core.traversal import Aligner, ModelAligner, Traversal
+from extractbench_nb.core.text.offline_judge import choose_judge, judge_of_document
+from extractbench_nb.core.traversal import ROOT, Aligner, Leaf, ModelAligner, Traversal
 from extractbench_nb.core.values import (
     UNLABELED,
     file_hint,
@@ -142,8 +142,8 @@ def evaluate(  # noqa: PLR0913 - one flat call is what users write; the options 
     >>> evaluate(schema, {"year": 2024}, {"year": 2025}).fields[["path", "outcome"]].values.tolist()
     [['$.year', 'incorrect']]
     """
-    rows = Accepted.read(accepted).of_one_document()
-    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics, accepted=rows)
+    options = judge, alignment, profile
+    run = Run(schema, gold, predicted, *options, metrics=metrics, accepted=accepted)
     if run.traversal.is_open:
         from extractbench_nb.support.concurrency import run_anywhere
 
@@ -176,8 +176,8 @@ async def evaluate_async(  # noqa: PLR0913 - as evaluate
     Evaluation
         The same as `evaluate` returns.
     """
-    rows = Accepted.read(accepted).of_one_document()
-    run = Run(schema, gold, predicted, judge, alignment, profile, metrics=metrics, accepted=rows)
+    options = judge, alignment, profile
+    run = Run(schema, gold, predicted, *options, metrics=metrics, accepted=accepted)
     return await run.complete()
 
 
@@ -199,38 +199,58 @@ class Run:
         *,
         metrics: Mapping[str, Any] | None = None,
         checked: bool = False,
-        accepted: Accepted = Accepted(),  # noqa: B008 - a tuple
+        accepted: Any = None,
     ) -> None:
-        self.started = time.perf_counter()
+        started = time.perf_counter()
+        rows = Accepted() if accepted is None else Accepted.read(accepted).of_one_document()
         self.profile = Profile.named(profile)
         self.schema = parse_schema(schema, metrics=metrics)
-        self.gold = private_copy(read_document(gold, "gold"), "gold")
+        root = self.schema.root
         self.notes: list[Note] = []
+        self.gold = private_copy(read_document(gold, "gold"), "gold")
         levels = refuse_non_json(self.gold, "gold", self.notes)
-        refuse_mistakes(self.schema, self.gold)
+        if not isinstance(self.gold, dict):
+            refuse_mistakes(root, self.gold)
         self.predicted, self.problem = read_predicted(predicted)
-        if self.problem is not None and not checked and file_hint(str(self.predicted)):
-            # told at the line that calls `evaluate`
-            warnings.warn(f"predicted: {self.problem}", stacklevel=3)
-        chosen = choose_judge(judge)
-        predicted_levels = 0
+        chosen, predicted_levels = choose_judge(judge), 0
         if self.problem is None:
             predicted_levels = refuse_non_json(self.predicted, "predicted", self.notes)
             chosen = judge_of_document(chosen, self.gold, self.predicted)
-        self.alignment = choose_alignment(alignment, chosen)
+        elif not checked and file_hint(str(self.predicted)):
+            # told at the line that calls `evaluate`
+            warnings.warn(f"predicted: {self.problem}", stacklevel=3)
+        aligner = alignment if alignment == "optimal" else choose_alignment(alignment, chosen)
         if not checked:
-            self.check_models(chosen, self.alignment, self.schema)
-        rows = accepted if self.problem is None else Accepted()
-        alternatives = alternatives_of(rows, self.schema, self.gold) if rows else None
+            self.check_models(chosen, aligner, self.schema)
+        alternatives = Alternatives()
+        if rows and self.problem is None:
+            alternatives = alternatives_of(rows, self.schema, self.gold)
         self.scorer = Scorer(self.profile, chosen, alternatives)
-        self.traversal = Traversal(self.scorer, self.alignment)
-        self.schema_file = schema.name if isinstance(schema, Path) else None
-        if self.problem is None:
-            self._descend(levels, predicted_levels)
-        else:  # one failing field, the whole document
+        self.traversal = Traversal(self.scorer, aligner)
+        name = aligner.name if isinstance(aligner, ModelAligner) else "callable"
+        self.meta: dict[str, Any] = {
+            "profile": self.profile.name,
+            "judge": chosen.name,
+            "alignment": aligner if isinstance(aligner, str) else name,
+            "seconds": -started,  # until the result is there
+        }
+        if isinstance(schema, Path):
+            self.meta["schema"] = schema.name.removesuffix(".json").removesuffix("-schema")
+        if self.problem is not None:  # one failing field, the whole document
             verdict = Scored("json", 0.0, False, "structural", "unparsable_json", self.problem)
-            leaf = Leaf(self.schema.root, ROOT, self.gold, self.predicted, True, [verdict])
+            leaf = Leaf(root, ROOT, self.gold, self.predicted, True, [verdict], root.weight)
             self.traversal.top.children.append(leaf)
+            return
+        too_deep = InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
+        if levels > MOST_LEVELS:
+            raise too_deep
+        if predicted_levels > (most := max(MAX_DEPTH, levels)):
+            self.predicted = cut(self.predicted, most)
+            self.notes.append(("predicted", "$", "too_deep", f"cut below {most} levels", None))
+        try:
+            self.traversal.descend(root, self.gold, self.predicted)
+        except RecursionError:
+            raise too_deep from None
 
     @staticmethod
     def check_models(judge: Judge, alignment: str | Aligner, schema: Schema) -> None:
@@ -256,20 +276,6 @@ class Run:
                             at = pointer + "/evaluation_config"
                             raise ConfigError(at, error.problem) from None
 
-    def _descend(self, levels: int, predicted_levels: int) -> None:
-        """Compare the documents; a prediction that is nested too deep is cut, with a warning."""
-        too_deep = InputError(f"gold has {levels} levels of objects and arrays; that is too deep")
-        if levels > MOST_LEVELS:
-            raise too_deep
-        most = max(MAX_DEPTH, levels)
-        if predicted_levels > most:
-            self.predicted = cut(self.predicted, most)
-            self.notes.append(("predicted", "$", "too_deep", f"cut below {most} levels", None))
-        try:
-            self.traversal.descend(self.schema.root, self.gold, self.predicted)
-        except RecursionError:
-            raise too_deep from None
-
     async def complete(self) -> Evaluation:
         """Await open verdicts and alignments, and build the result."""
         await self.traversal.settle()
@@ -277,39 +283,21 @@ class Run:
 
     def finish(self) -> Evaluation:
         """Build the result, once no verdict is open."""
+        walk, root = self.traversal, self.schema.root
         if self.problem is None:
-            decide(self.traversal, self.profile)
-        alignment = self.alignment
-        if not isinstance(alignment, str):
-            alignment = alignment.name if isinstance(alignment, ModelAligner) else "callable"
-        meta: dict[str, Any] = {
-            "profile": self.profile.name,
-            "judge": self.scorer.judge.name,
-            "alignment": alignment,
-            "seconds": time.perf_counter() - self.started,
-        }
-        if self.schema_file is not None:
-            meta["schema"] = self.schema_file.removesuffix(".json").removesuffix("-schema")
+            decide(walk, self.profile)
         if self.scorer.ignored_params:
             self.notes.append(ignored_params(self.scorer.ignored_params))
-        if not self.traversal.top.children:
+        if not walk.top.children:
             self.notes.append(NOTHING_SCORED)
-        inputs = Inputs(self.schema, self.gold, self.predicted, self.problem)
         return Evaluation(
-            tuple(self.traversal.top.children),
+            tuple(walk.top.children),
             self.profile,
-            inputs,
-            meta,
+            Inputs(self.schema, self.gold, self.predicted, self.problem),
+            self.meta | {"seconds": time.perf_counter() + self.meta["seconds"]},
             tuple(self.notes),
-            self._null_pass_rate,
+            partial(null_pass_rate, walk, root, self.gold, self.profile),
         )
-
-    def _null_pass_rate(self) -> float:
-        """Return the pass rate of a prediction in which everything is null; without a judge."""
-        scorer = Scorer(self.profile, OfflineJudge(), self.scorer.accepted)
-        null_walk = Traversal(scorer, "optimal")
-        null_walk.descend(self.schema.root, self.gold, None)
-        return null_pass_rate(null_walk, self.traversal, self.profile)
 
 
 # --- options ------------------------------------------------------------------------------------
@@ -404,9 +392,8 @@ def refuse_non_json(document: Any, what: str = "gold", notes: list[Note] | None 
     return deepest
 
 
-def refuse_mistakes(schema: Schema, gold: Any) -> None:
+def refuse_mistakes(root: Node, gold: Any) -> None:
     """Raise `InputError` where gold is None or several documents, whose score would say nothing."""
-    root = schema.root
     if gold is None and "null" not in root.types and not root.nullable and root.kind != "any":
         raise InputError(f"gold is None; expected a document ({root.label})")
     is_list = isinstance(gold, list) and bool(gold) and all(isinstance(g, dict) for g in gold)

@@ -11,7 +11,6 @@ import pandas as pd
 from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.core.pairing import resolve_union, undeclared
-from extractbench_nb.core.records import PAIRED, ArrayRecord, Leaf, in_order, states
 from extractbench_nb.core.schema.schema_nodes import (
     MISSING,
     NOWHERE,
@@ -21,10 +20,10 @@ from extractbench_nb.core.schema.schema_nodes import (
     Unusable,
 )
 from extractbench_nb.core.schema.validation import Validation
-from extractbench_nb.core.scoring import Pending, Scored
+from extractbench_nb.core.scoring import point_score
+from extractbench_nb.core.traversal import PAIRED, ArrayRecord, Leaf, in_order
 from extractbench_nb.core.values import SCALARS, UNLABELED, bracketed, json_text, member
-from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.support.wording import cut, one_line, plural
+from extractbench_nb.support.wording import cut, plural
 
 #: What can happen to a value; the values of the column ``outcome``.
 OUTCOMES = (
@@ -190,7 +189,7 @@ def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of ``judge_calls``, one row per call, also of pairs that do not count."""
     for leaf in in_order(top, apart=True):
         for verdict in leaf.verdicts:
-            if not isinstance(verdict, Scored) or not verdict.calls:
+            if not verdict.calls:
                 continue
             config = leaf.node.config
             specs = config.metrics if config is not None else ()
@@ -203,43 +202,20 @@ def call_rows(top: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
 
 def field_rows(leaves: Iterable[Leaf]) -> list[tuple[Any, ...]]:
     """Return the cells of ``fields``, one row per record and metric."""
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for leaf in leaves:
         node, paths, gold, predicted = leaf.node, leaf.paths, leaf.gold, leaf.predicted
         gold_state = predicted_state = PRESENT
         if type(gold) not in SCALARS or type(predicted) not in SCALARS:
-            gold_state, predicted_state = states(leaf)
+            gold_state, predicted_state = leaf.states
             gold = None if gold is MISSING else gold
             predicted = None if predicted is MISSING else predicted
             if isinstance(predicted, Unusable):  # the broken container that stands in its place
                 predicted = predicted.value if predicted_state == PRESENT else None
-        for verdict in leaf.verdicts:
-            if isinstance(verdict, Pending):
-                continue
-            metric, score, passed, outcome, reason, reasoning, *_, accepted = verdict
-            rows.append(
-                (
-                    paths.gold,
-                    paths.predicted,
-                    node.field or "$",
-                    node.schema_path or None,
-                    metric,
-                    score,
-                    passed,
-                    outcome,
-                    reason,
-                    reasoning,
-                    gold,
-                    predicted,
-                    gold_state,
-                    predicted_state,
-                    node.depth,
-                    leaf.counted,
-                    leaf.weight,
-                    node.required,
-                    accepted,
-                )
-            )
+        place = (paths.gold, paths.predicted, node.field or "$", node.schema_path or None)
+        values = (gold, predicted, gold_state, predicted_state)
+        rest = (node.depth, leaf.counted, leaf.weight, node.required)
+        rows += [(*place, *v[:6], *values, *rest, v.accepted) for v in leaf.verdicts]
     return rows
 
 
@@ -256,7 +232,7 @@ def array_row(a: ArrayRecord) -> tuple[Any, ...]:
         missed, spurious = gold - paired, predicted - paired
         counts = (matched, differing, missed, spurious, precision, recall, f1)
     field = a.node.field or "$"
-    return (a.paths.gold, field, a.counted, gold, predicted, *counts, a.score, a.passed)
+    return (a.paths.gold, field, a.counted, gold, predicted, *counts, *point_score(a.verdicts))
 
 
 def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
@@ -276,30 +252,6 @@ def match_rows(a: ArrayRecord) -> Iterator[tuple[Any, ...]]:
     for j, predicted in enumerate(a.predicted_items):
         if j not in paired_predicted:
             yield (a.paths.gold, None, j, "spurious", None, (), None, predicted, None)
-
-
-_MOST_NAMED = 12
-
-
-def chosen_array(arrays: pd.DataFrame, path: Any = None) -> str:
-    """Return the instance path of the array with this path or field, or of the only array."""
-    paths, fields = [str(p) for p in arrays["path"]], [str(f) for f in arrays["field"]]
-    if not paths:
-        raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
-    found = paths
-    if path is not None:
-        wanted = {str(path), str(path).removeprefix("$.").removesuffix("[]")}
-        found = [p for p in paths if p in (path, f"$.{path}")] or [
-            p for p, field in zip(paths, fields, strict=True) if field in wanted
-        ]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        hint = nearest(one_line(str(path)), {*map(one_line, (*paths, *fields))})
-        raise InputError(f"there is no array {one_line(str(path))!r}; {hint}")
-    more = ", ..." if len(found) > _MOST_NAMED else ""
-    named = ", ".join(repr(one_line(p)) for p in found[:_MOST_NAMED]) + more
-    raise InputError(f"path is {path!r}; {len(found):,} arrays fit, pass the path of one: {named}")
 
 
 # --- warnings -------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
@@ -13,7 +13,7 @@ from pandas.api.types import pandas_dtype
 
 from extractbench_nb.core.registered import registered
 from extractbench_nb.support.foreign_values import as_pandas as as_pandas  # noqa: PLC0414 - for other rooms
-from extractbench_nb.support.pandas_helpers import own_copy
+from extractbench_nb.support.pandas_helpers import COPIES, own_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,15 @@ class FrameSpec:
         """Make the frame, with the declared columns, order and dtypes, also when it is empty."""
         data = data or {}
         index = pd.RangeIndex(len(next(iter(data.values()), ())))
-        arrays = {c.name: _array(data.get(c.name, ()), c.dtype, index) for c in self.columns}
-        return pd.DataFrame(arrays, index, copy=False)
+        cells = [_array(data.get(c.name, ()), c.dtype, index) for c in self.columns]
+        frame = pd.DataFrame(dict(enumerate(cells)), index, copy=False)
+        frame.columns = _header(self).view()
+        return frame
 
     def from_rows(self, rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
         """Make the frame from rows with one cell per column in the declared order."""
-        return self.build(self.columns_of(rows))
-
-    def columns_of(self, rows: Iterable[Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """Return the cells of rows by column."""
-        columns = list(zip(*rows, strict=True)) or [()] * len(self.columns)
-        return dict(zip(self.names, columns, strict=True))
+        cells = list(zip(*rows, strict=True)) or [()] * len(self.columns)
+        return self.build({c.name: values for c, values in zip(self.columns, cells, strict=True)})
 
     def from_records(self, records: Iterable[Mapping[str, Any]] | pd.DataFrame) -> pd.DataFrame:
         """Make the frame from records or a wider frame; a key that a record lacks is missing."""
@@ -76,6 +74,12 @@ class FrameSpec:
         """Return the declaration itself as a frame: one row per column."""
         rows = [(c.name, c.dtype, c.values, c.nullable, c.meaning) for c in self.columns]
         return pd.DataFrame(rows, columns=["column", "dtype", "values", "nullable", "meaning"])
+
+
+@cache
+def _header(spec: FrameSpec) -> pd.Index:
+    """Return the names of columns as pandas keeps them, which takes longer than a short column."""
+    return pd.Index(spec.names)
 
 
 class _AnyFrame(type):
@@ -115,7 +119,8 @@ class DescribedFrames:
     @classmethod
     def columns(cls) -> pd.DataFrame:
         """Describe every column of every frame, one row per column."""
-        return describe_frames(cls._specs)
+        frames = [spec.describe().assign(frame=spec.name) for spec in cls._specs]
+        return pd.concat(frames, ignore_index=True)
 
 
 _Result = TypeVar("_Result")
@@ -131,8 +136,8 @@ def built_once(build: Callable[[_Result], _Frame]) -> Callable[[_Result], _Frame
         frames: dict[str, _Frame] = vars(result)
         if name not in frames:
             frames[name] = build(result)
-        copied: Any = own_copy(frames[name])
-        shown: Any = ShownFrame(copied) if copied.ndim > 1 else copied
+        built: Any = frames[name]
+        shown: Any = ShownFrame(built, copy=COPIES) if built.ndim > 1 else own_copy(built)
         return cast("_Frame", shown)
 
     return frame
@@ -195,11 +200,6 @@ def scores_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
     return SCORE_COLUMNS.from_records(long)
 
 
-def describe_frames(specs: Iterable[FrameSpec]) -> pd.DataFrame:
-    """Return the declarations of several frames as one: one row per column, with its frame."""
-    return pd.concat([s.describe().assign(frame=s.name) for s in specs], ignore_index=True)
-
-
 #: Python storage: text from documents may hold lone surrogates, which Arrow cannot.
 TEXT = pd.StringDtype("python")
 #: Arrays of dtypes with a mask for missing cells, and the values under the mask.
@@ -213,7 +213,7 @@ _MASKED: dict[str, tuple[Any, Any]] = {
 def _array(values: Sequence[Any], dtype: str, index: pd.RangeIndex) -> Any:
     if dtype in _MASKED:
         kind, filler = _MASKED[dtype]
-        mask = np.fromiter((v is None for v in values), dtype=bool, count=len(values))
+        mask = np.array([v is None for v in values], dtype=bool)
         filled = [filler if v is None else v for v in values] if mask.any() else values
         return kind(np.array(filled, dtype=type(filler)), mask)
     if dtype.startswith("datetime64["):  # counted since 1970 in UTC

@@ -16,84 +16,70 @@ from extractbench_nb.core.values import (
     scalars,
 )
 
-
-class Point(NamedTuple):
-    """A pair of values to score: a leaf or an array.
-
-    ``suffix`` is the path from where pairing began; it is the same on both sides.
-    """
-
-    node: Node
-    gold: Any
-    predicted: Any
-    suffix: str
+#: A pair of values to score, a leaf or an array: its node, gold's value, the predicted one, and the
+#: path from where pairing began, which is the same on both sides.
+Point = tuple[Node, Any, Any, str]
 
 
-def pair_up(node: Node, gold: Any, predicted: Any) -> list[Point]:
-    """Pair a gold value with a predicted one, down to the leaves and arrays of the schema."""
-    points: list[Point] = []
-    _collect(points, node, gold, predicted, "")
-    return points
-
-
-def _collect(
-    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, is_due: bool = True
-) -> None:
-    """Collect the points of two values.
+def pair_up(
+    node: Node,
+    gold: Any,
+    predicted: Any,
+    suffix: str = "",
+    points: list[Point] | None = None,
+    *,
+    is_due: bool = True,
+) -> list[Point]:
+    """Pair a gold value with a predicted one, down to the leaves and arrays of the schema.
 
     With `is_due` false, neither gold nor the schema expects a value here: only the prediction
     chose this branch of a union, or continued a recursive object. Then only predicted values are
     points; fields that are absent on both sides would count as correct.
     """
+    points = [] if points is None else points
     if gold is UNLABELED:
-        return
+        return points
     if node.kind == "union":
-        _collect_union(points, node, gold, predicted, suffix, is_due)
-        return
+        return _pair_union(node, gold, predicted, suffix, points, is_due=is_due)
     config, kind = node.config, node.kind
     if kind == "null" or (config is not None and config.skip):
-        return
+        return points
     counts = is_due or holds_something(predicted)
-    if kind != "object":
-        if counts:
-            points.append(Point(node, gold, predicted, suffix))
-        return
-    if config is not None and counts:  # a metric that takes the object as a whole
-        points.append(Point(node, gold, predicted, suffix))
-    below_gold = gold is MISSING or gold is None or isinstance(gold, dict)
-    if below_gold and (is_due or isinstance(predicted, dict)):
-        _collect_children(points, node, gold, predicted, suffix, is_due)
-    elif config is None and counts:
-        points.append(Point(node, gold, predicted, suffix))
+    is_whole = kind != "object" or config is not None  # by a metric that takes all of an object
+    if is_whole and counts:
+        points.append((node, gold, predicted, suffix))
+    if kind == "object":
+        below_gold = gold is MISSING or gold is None or isinstance(gold, dict)
+        if below_gold and (is_due or isinstance(predicted, dict)):
+            _pair_children(node, gold, predicted, suffix, points, is_due=is_due)
+        elif counts and not is_whole:
+            points.append((node, gold, predicted, suffix))
+    return points
 
 
-def _collect_union(
-    points: list[Point], union: Node, gold: Any, predicted: Any, suffix: str, is_due: bool
-) -> None:
-    """Collect the points of a union as the node that it is for these values."""
+def _pair_union(
+    union: Node, gold: Any, predicted: Any, suffix: str, points: list[Point], *, is_due: bool
+) -> list[Point]:
+    """Pair the values of a union as the node that it is for them."""
     node = resolve_union(union, gold, predicted)
     if is_due and (gold is MISSING or gold is None):
         usual = resolve_union(union, gold, MISSING)
         if usual is not node and "object" in (usual.kind, node.kind):
             before = len(points)
-            _collect(points, node, gold, predicted, suffix, is_due=False)
+            pair_up(node, gold, predicted, suffix, points, is_due=False)
             if len(points) > before:
-                return
+                return points
             # no key of the value is declared, but the value is invented all the same
             node = usual
             if usual.kind == "object" or not holds_something(predicted):
                 predicted = MISSING
-    _collect(points, node, gold, predicted, suffix, is_due)
+    return pair_up(node, gold, predicted, suffix, points, is_due=is_due)
 
 
-def holds_something(value: Any) -> bool:
-    """Whether a value is or contains a scalar that is not null."""
-    return any(top is not MISSING and not isinstance(top, Unusable) for top in scalars(value))
-
-
-def _collect_children(
-    points: list[Point], node: Node, gold: Any, predicted: Any, suffix: str, is_due: bool
+def _pair_children(
+    node: Node, gold: Any, predicted: Any, suffix: str, points: list[Point], *, is_due: bool
 ) -> None:
+    """Pair the values of an object's keys; of a map, the keys of both sides."""
     below = node.children
     has_gold, has_predicted = isinstance(gold, dict), isinstance(predicted, dict)
     if node.recursive and not has_gold:
@@ -114,16 +100,22 @@ def _collect_children(
             child = child.choices.get(type(gold_value), child)  # noqa: PLW2901
         if is_due and child.kind in _LEAF_KINDS and gold_value is not UNLABELED:  # most fields
             if child.config is None or not child.config.skip:
-                points.append(Point(child, gold_value, predicted_value, suffix + child.step))
+                points.append((child, gold_value, predicted_value, suffix + child.step))
         else:
-            _collect(points, child, gold_value, predicted_value, suffix + child.step, is_due)
+            path = suffix + child.step
+            pair_up(child, gold_value, predicted_value, path, points, is_due=is_due)
     if below.patterns or below.additional is not None:
         for key in dict.fromkeys((*ours, *theirs)):
             entry = None if key in below.properties else below.entry(key)
             if entry is not None:
-                path = suffix + bracketed(str(key))
-                gold_value, predicted_value = ours.get(key, lack), theirs.get(key, rest)
-                _collect(points, entry, gold_value, predicted_value, path, is_due and key in ours)
+                path, is_ours = suffix + bracketed(str(key)), key in ours
+                values = ours.get(key, lack), theirs.get(key, rest)
+                pair_up(entry, *values, path, points, is_due=is_due and is_ours)
+
+
+def holds_something(value: Any) -> bool:
+    """Whether a value is or contains a scalar that is not null."""
+    return any(top is not MISSING and not isinstance(top, Unusable) for top in scalars(value))
 
 
 _NOTHING: dict[str, Any] = {}

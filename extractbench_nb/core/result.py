@@ -31,7 +31,6 @@ from extractbench_nb.core.evaluation_frames import (
     Note,
     array_row,
     call_rows,
-    chosen_array,
     document_warnings,
     field_rows,
     match_rows,
@@ -40,12 +39,12 @@ from extractbench_nb.core.evaluation_frames import (
 from extractbench_nb.core.frames import TEXT, DescribedFrames, built_once, scores_of
 from extractbench_nb.core.pairing import declared_share
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.records import ArrayRecord, Leaf, in_order
 from extractbench_nb.core.registered import registered
 from extractbench_nb.core.rollup import summarise
 from extractbench_nb.core.schema.schema_nodes import Schema
+from extractbench_nb.core.traversal import ArrayRecord, Leaf, in_order
 from extractbench_nb.core.values import canonical, json_text, json_type
-from extractbench_nb.errors import InputError
+from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.cards import (
     breakable,
     card_html,
@@ -274,13 +273,13 @@ class Evaluation(DescribedFrames):
     @built_once
     def arrays(self) -> pd.DataFrame:
         """One row per array that exists on either side."""
-        return ARRAY_COLUMNS.from_rows(map(array_row, self.array_records()))
+        return ARRAY_COLUMNS.from_rows(map(array_row, self.array_records))
 
     @property
     @built_once
     def matches(self) -> pd.DataFrame:
         """One row per gold item, plus one per spurious predicted item."""
-        return MATCH_COLUMNS.from_rows(row for a in self.array_records() for row in match_rows(a))
+        return MATCH_COLUMNS.from_rows(row for a in self.array_records for row in match_rows(a))
 
     @property
     @built_once
@@ -342,7 +341,7 @@ class Evaluation(DescribedFrames):
 
     def frame_rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """Return the rows of fields, arrays, matches, judge_calls and summary, for other frames."""
-        arrays = self.array_records()
+        arrays = self.array_records
         calls = list(call_rows(self.records))
         return {
             "fields": field_rows(self.leaves),
@@ -388,13 +387,29 @@ class Evaluation(DescribedFrames):
         return f"{passes}: {counts}" if counts else passes
 
     def array_path(self, path: str | None = None) -> str:
-        """Return the instance path of the array with this path or field, or of the only array."""
-        return chosen_array(self.arrays, path)
+        """Return the instance path of an array, given by path or field, or of the only array."""
+        arrays = self.arrays[["path", "field"]].to_numpy(object).tolist()
+        if not arrays:
+            raise InputError("the evaluation has no arrays: neither gold nor prediction has one")
+        found = [at for at, _ in arrays]
+        if path is not None:
+            wanted = {str(path), str(path).removeprefix("$.").removesuffix("[]")}
+            by_path = [at for at, _ in arrays if at in (path, f"$.{path}")]
+            found = by_path or [at for at, field in arrays if field in wanted]
+        if len(found) == 1:
+            return str(found[0])
+        if not found:
+            hint = nearest(one_line(str(path)), {one_line(name) for row in arrays for name in row})
+            raise InputError(f"there is no array {one_line(str(path))!r}; {hint}")
+        more = ", ..." if len(found) > _MOST_ARRAYS else ""
+        named = ", ".join(repr(one_line(at)) for at in found[:_MOST_ARRAYS]) + more
+        problem = f"path is {path!r}; {len(found):,} arrays fit, pass the path of one: {named}"
+        raise InputError(problem)
 
     @property
     def is_settled(self) -> bool:
-        """Whether every metric gave a verdict, including those inside arrays."""
-        verdicts = (verdict for leaf in self.leaves for verdict in leaf.settled)
+        """Whether every metric gave a verdict, those inside arrays included."""
+        verdicts = (verdict for leaf in self.leaves for verdict in leaf.verdicts)
         return not any(verdict.outcome == "judge_error" for verdict in verdicts)
 
     @property
@@ -423,8 +438,9 @@ class Evaluation(DescribedFrames):
         """Every record in document order, including those of arrays and inside arrays."""
         return tuple(in_order(self.records))
 
+    @cached_property
     def array_records(self) -> list[ArrayRecord]:
-        """Return the records of ``arrays``, outer before inner; none after pickling."""
+        """The records of ``arrays``, outer before inner; none after pickling."""
         records = in_order(self.records, one_sided=False)
         return [record for record in records if isinstance(record, ArrayRecord)]
 

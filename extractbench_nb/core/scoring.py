@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.accepted import Alternatives, class_members
 from extractbench_nb.core.field_metrics.registry import REGISTRY, MetricScore
 from extractbench_nb.core.profile_rules import Profile
-from extractbench_nb.core.schema.evaluation_config import DEFAULTS, MetricSpec, NodeConfig
+from extractbench_nb.core.schema.evaluation_config import DEFAULTS, MetricSpec
 from extractbench_nb.core.schema.schema_nodes import (
     BROKEN,
     MISFIT,
@@ -43,15 +43,16 @@ from extractbench_nb.errors import ConfigError, UnavailableError
 ALIGNED = "aligned"
 
 _ALIGNABLE = (list, tuple, dict)
+_CONTAINERS = {"object", "array"}
+_NUMBERS = {int, float}
 #: Scores of the offline judge from here on mean the same text; lower ones are text similarity.
 _SAME = 0.7
-_CONTAINERS = {"object", "array"}
-_NO_METRIC = NodeConfig((MetricSpec("equality"),))
-
 
 Call = Callable[[], Awaitable[Any]]
 #: What two values are compared by; the node is what judges and class metrics are told about.
 Compare = Callable[[Node, Any, Any], Any]
+
+# --- verdicts -------------------------------------------------------------------------------------
 
 
 class Scored(NamedTuple):
@@ -125,8 +126,36 @@ class Pending(NamedTuple):
 Verdicts = tuple[Scored | Pending, ...]
 
 
+def point_score(rows: Sequence[Scored]) -> tuple[float | None, bool | None]:
+    """Combine the verdicts of a node's metrics."""
+    if len(rows) == 1:
+        return rows[0].score, rows[0].passed
+    if any(row.passed is None for row in rows):
+        return None, None
+    weights = [row.weight for row in rows]
+    if not sum(weights):
+        weights = [1.0] * len(rows)
+    total = sum((row.score or 0.0) * w for row, w in zip(rows, weights, strict=True))
+    return min(1.0, total / sum(weights)), all(row.passed for row in rows)
+
+
+def _rank(verdicts: Sequence[Any]) -> tuple[float, float]:
+    """Rank options: those that pass, those without a verdict, the others; then by score."""
+    score, passed = point_score(verdicts)
+    return 0.5 if passed is None else float(passed), score or 0.0
+
+
+def unaligned(error: JudgeError) -> Scored:
+    """Return the verdict on an array whose items could not be aligned."""
+    spec = MetricSpec(REGISTRY.built_in_that("aligns").name)
+    return Bound(spec, 1.0, lambda *_: None).failed(error)
+
+
+# --- one metric -----------------------------------------------------------------------------------
+
 #: What comparisons return that is no awaitable, most often.
 _SETTLED = frozenset({float, MetricScore, Verdict})
+_NO_DETAILS = object()
 
 
 class _Later(NamedTuple):
@@ -167,6 +196,10 @@ class Bound:
         kind = type(result)
         if kind is bool:
             return self.right if result else self.wrong
+        if kind is float and 0.0 <= result <= 1.0 and not self.is_judged:
+            usual = self.right if result >= self.mark else self.wrong
+            name, _, passed, outcome, reason, _, weight, *_ = usual
+            return Scored(name, result, passed, outcome, reason, None, weight)
         if kind is Scored:
             settled: Scored = result
             return settled
@@ -228,63 +261,77 @@ class Bound:
         return Scored(name, None, None, "judge_error", reason, problem, weight, details, calls)
 
 
-class _Rules(NamedTuple):
-    """The metrics of a config, bound; and their verdicts on equal scalars by type.
+# --- one pair of values ---------------------------------------------------------------------------
 
-    The latter are empty where they depend on the value.
+_REQUIRED_MISSING = Resolution(0.0, False, "omission", "required_missing")
+_STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
+_MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")
+_ABSENT = Resolution(1.0, True, "both_absent", "both_absent")
+_NO_METRIC = (MetricSpec("equality"),)
+
+
+@dataclass(slots=True)
+class _Rules:
+    """The metrics of a config, and the verdicts of all of them that do not depend on values.
+
+    ``metrics`` are bound at the first comparison; ``equal`` are the verdicts on equal scalars by
+    their type, empty where they depend on the value; ``resolved`` those that no metric decides.
     """
 
-    metrics: tuple[Bound, ...]
-    equal: dict[type, Verdicts]
+    specs: tuple[MetricSpec, ...]
+    config: object
+    metrics: tuple[Bound, ...] = ()
+    equal: dict[type, Verdicts] = field(default_factory=dict)
+    resolved: dict[Resolution, tuple[Scored, ...]] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class Scorer:
     """Scores pairs of values under one profile, with one judge."""
 
-    def __init__(
-        self, profile: Profile, judge: Judge, accepted: Alternatives | None = None
-    ) -> None:
-        self.profile = profile
-        self.judge = judge
-        self.accepted = Alternatives() if accepted is None else accepted
-        #: Whether the judge takes a whole `Question`, which is then awaited.
-        self._asks = callable(getattr(judge, "ask", None))
-        self.ignored_params: dict[str, str] = {}
-        self._rules: dict[tuple[int, bool], _Rules] = {}
-        self._resolved: dict[tuple[int, Resolution], tuple[Scored, ...]] = {}
-        self._kept: dict[int, Any] = {}  # what is known by its id, which stays unique
+    profile: Profile
+    judge: Judge
+    accepted: Alternatives = field(default_factory=Alternatives)
+    ignored_params: dict[str, str] = field(default_factory=dict)
+    _rules: dict[Any, _Rules] = field(default_factory=dict)
 
-    def score(self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()) -> Verdicts:
-        """Score one pair of values: an array as a whole, another value by what is right there.
+    def score(
+        self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] | None = ()
+    ) -> Verdicts:
+        """Score one pair of values, an array as a whole: its state, then its types, then metrics.
 
-        `others` are accepted alternatives to the gold value; the schema may declare more.
+        `others` are accepted alternatives to gold's value; the schema may declare more. None:
+        gold's value alone is right.
         """
         if node.kind == "array":
-            return self._whole_array(node, gold, predicted)
-        if others or (node.config is not None and node.config.accepted):
+            node, predicted = _as_whole_array(node, gold, predicted)
+        elif others or (others is not None and node.config is not None and node.config.accepted):
             return self._best_of_accepted(node, gold, predicted, others)
-        return self.verdicts(node, gold, predicted)
-
-    def verdicts(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        """Score one pair of values by gold alone, at a leaf or at an array as a whole."""
         kind, other = type(gold), type(predicted)
+        rules = self._rules_of(node, kind)
         if (kind is other and kind in SCALARS) or (kind in _NUMBERS and other in _NUMBERS):
             # scalars of one type are compared, whatever type the schema names
-            rules = self._rules_of(node, gold)
             is_equal = gold == predicted
-            verdicts = rules.equal.get(kind) if is_equal else None
-            return verdicts or self._score_scalars(node, gold, predicted, rules, is_equal)
+            if is_equal and (always := rules.equal.get(kind)):
+                return always
+            if "enum" in node.keywords and _are_other_members(node, rules, gold, predicted):
+                return self._equality(rules, gold, predicted, "value_mismatch")
+            verdicts = self._compare(rules, node, gold, predicted)
+            if is_equal and kind not in rules.equal:
+                is_fixed = all(kind in metric.reflexive for metric in rules.metrics)
+                rules.equal[kind] = verdicts if is_fixed else ()
+            return verdicts
         gold_state = state_of(gold, node)
         if isinstance(predicted, Unusable):
             broken = Resolution(0.0, False, predicted.outcome, predicted.reason)
-            return self.resolved(node, gold, broken if gold_state == PRESENT else _ABSENT)
+            return self.resolved(rules, broken if gold_state == PRESENT else _ABSENT)
         predicted_state = state_of(predicted, node)
         absent = resolve_states(gold_state, predicted_state)
         if absent is None:
-            return self._score_present(node, gold, predicted)
+            return self._score_present(rules, node, gold, predicted)
         if predicted_state == "missing" and node.required and gold_state == PRESENT:
             absent = _REQUIRED_MISSING
-        return self.resolved(node, gold, absent)
+        return self.resolved(rules, absent)
 
     def _best_of_accepted(
         self, node: Node, gold: Any, predicted: Any, others: Sequence[Any]
@@ -294,11 +341,11 @@ class Scorer:
         A judge that is awaited is asked about gold first, about an alternative only if nothing
         before it passes, and not at all if the prediction equals one of them.
         """
-        options = [self.verdicts(node, gold, predicted)]
+        options = [self.score(node, gold, predicted, None)]
         is_present = state_of(gold, node) == PRESENT
         for other in (*others, *class_members(node, gold)):
             text = canonical(other)
-            verdicts = self.verdicts(node, other, predicted)
+            verdicts = self.score(node, other, predicted, None)
             options.append(tuple(v.of_alternative(text, is_present=is_present) for v in verdicts))
         known = [verdicts for verdicts in options if Pending not in map(type, verdicts)]
         best = max(known, key=_rank, default=options[0])
@@ -309,79 +356,66 @@ class Scorer:
             for verdicts in zip(*options, strict=False)
         )
 
-    def _whole_array(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
-        """Score an array without alignment: a side is absent or broken, or a metric takes all."""
-        if PRESENT == state_of(gold, node) == state_of(predicted, node):
-            if not _is_array(node, gold):  # a fault of the annotation: compared as what it is
-                node = replace(node, kind="any", config=None)
-            elif not _is_array(node, predicted) or (
-                isinstance(gold, dict) != isinstance(predicted, dict)
-            ):
-                known = not node.types or json_type(predicted) in node.types
-                predicted = MISFIT if known else BROKEN
-        return self.verdicts(node, gold, predicted)
-
-    def resolved(self, node: Node, gold: Any, resolution: Resolution) -> tuple[Scored, ...]:
+    def resolved(self, rules: _Rules, resolution: Resolution) -> tuple[Scored, ...]:
         """Give every metric of the node the same verdict, decided without running it."""
-        config = _config(node, gold)
-        verdicts = self._resolved.get((id(config), resolution))
+        verdicts = rules.resolved.get(resolution)
         if verdicts is None:
-            self._kept[id(config)] = config
-            verdicts = self._resolved[id(config), resolution] = tuple(
-                [Scored(s.metric_id, *resolution, None, s.weight) for s in config.metrics]
+            verdicts = rules.resolved[resolution] = tuple(
+                [Scored(s.metric_id, *resolution, None, s.weight) for s in rules.specs]
             )
         return verdicts
 
-    def _score_scalars(
-        self, node: Node, gold: Any, predicted: Any, rules: _Rules, is_equal: bool
-    ) -> Verdicts:
-        kind = type(gold)
-        if "enum" in node.keywords and _are_other_members(node, gold, predicted):
-            return self._equality(node, gold, predicted, "value_mismatch")
-        verdicts = tuple([metric(node, gold, predicted) for metric in rules.metrics])
-        if is_equal and kind not in rules.equal:
-            always = all(kind in metric.reflexive for metric in rules.metrics)
-            rules.equal[kind] = verdicts if always else ()
-        return verdicts
-
-    def _score_present(self, node: Node, gold: Any, predicted: Any) -> Verdicts:
+    def _score_present(self, rules: _Rules, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Score two values that are present, and not scalars of one type.
 
         Their types decide, or else the metrics of the node.
         """
-        types = node.types
+        types, specs = node.types, node.specs
         gold_type, predicted_type = json_type(gold), json_type(predicted)
-        fits = predicted_type in types or _reads_texts(node, predicted)
+        # the schema may have texts read as numbers
+        is_read = any(spec.params.get("parse") == "lenient" for spec in specs)
+        is_read = is_read and isinstance(predicted, str)
+        fits = predicted_type in types or (is_read and as_number(predicted, "lenient") is not None)
         if not types or (gold_type in types and fits):
             if predicted_type != gold_type and _CONTAINERS & {gold_type, predicted_type}:
-                return self.resolved(node, gold, _MISFIT)
-            if gold_type in _CONTAINERS and not (node.kind == "array" or _has_class_metric(node)):
-                return self._equality(node, gold, predicted, "value_mismatch")
+                return self.resolved(rules, _MISFIT)
+            is_whole = node.kind == "array" or any(spec.entry.takes_node for spec in specs)
+            if gold_type in _CONTAINERS and not is_whole:
+                return self._equality(rules, gold, predicted, "value_mismatch")
         elif predicted_type not in types and predicted_type != gold_type:
-            return self.resolved(node, gold, _STRUCTURAL)
+            return self.resolved(rules, _STRUCTURAL)
         elif gold_type in _CONTAINERS or predicted_type in _CONTAINERS:
-            return self._equality(node, gold, predicted, "gold_type_mismatch")
+            return self._equality(rules, gold, predicted, "gold_type_mismatch")
         elif gold_type != predicted_type:
             # the annotation has another type than the schema: compare the values as JSON text
             gold, predicted = json_text(gold), json_text(predicted)
-        return tuple(
-            [metric(node, gold, predicted) for metric in self._rules_of(node, gold).metrics]
-        )
+            rules = self._rules_of(node, str)
+        return self._compare(rules, node, gold, predicted)
 
-    def _equality(self, node: Node, gold: Any, predicted: Any, reason: str) -> Verdicts:
+    def _equality(self, rules: _Rules, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
         outcome, reason = ("correct", "identical") if same else ("incorrect", reason)
-        return self.resolved(node, gold, Resolution(float(same), same, outcome, reason))
+        return self.resolved(rules, Resolution(float(same), same, outcome, reason))
 
-    def _rules_of(self, node: Node, gold: Any) -> _Rules:
-        """Bind the metrics of a config to their params, once for all nodes that share it."""
-        config = _config(node, gold)
-        key = id(config), node.kind == "array"
+    def _compare(self, rules: _Rules, node: Node, gold: Any, predicted: Any) -> Verdicts:
+        """Run the metrics of a node."""
+        if not rules.metrics:
+            rules.metrics = tuple(self._bind(spec, node) for spec in rules.specs)
+        return tuple([metric(node, gold, predicted) for metric in rules.metrics])
+
+    def _rules_of(self, node: Node, kind: type) -> _Rules:
+        """Return the rules of a config, the same for all nodes that share it.
+
+        The type of gold's value decides where the schema names no metric.
+        """
+        config = node.config
+        key = kind if config is None else (id(config), node.kind == "array")
         rules = self._rules.get(key)
         if rules is None:
-            self._kept[id(config)] = config
-            metrics = tuple(self._bind(spec, node) for spec in config.metrics)
-            rules = self._rules[key] = _Rules(metrics, {})
+            if config is None and kind in SCALARS:
+                config = DEFAULTS.get("integer" if kind is int else json_type(kind()))
+            specs = config.metrics if config is not None else _NO_METRIC
+            rules = self._rules[key] = _Rules(specs, config)
         return rules
 
     def _bind(self, spec: MetricSpec, node: Node) -> Bound:
@@ -393,7 +427,6 @@ class Scorer:
         except (ConfigError, TypeError, ValueError) as error:  # where nothing was checked before
             problem = error
             return Bound(spec, 1.0, lambda *_: problem)
-        function = entry.function
         if entry.judged:
             return self._bind_judge(spec, mark, node)
         if entry.aligns:
@@ -403,26 +436,24 @@ class Scorer:
             return Bound(
                 spec, mark, lambda n, g, p: aligned if isinstance(g, alignable) else judge(n, g, p)
             )
+        function = entry.function
         if function is None:
             unable = ConfigError(None, f"{metric_id} cannot score this value")
             return Bound(spec, mark, lambda *_: unable)
+        if entry is REGISTRY.built_in.get(metric_id) and not entry.is_async:
+            run: Compare = lambda _, g, p: function(g, p, **params)  # noqa: E731
+            return Bound(spec, mark, run, reflexive=entry.reflexive)
         if entry.takes_node:
-            return Bound(
-                spec, mark, lambda n, g, p: _Later(lambda: function(n, _own(g), _own(p), spec))
-            )
+            run = lambda n, g, p: function(n, _own(g), _own(p), spec)  # noqa: E731
+        else:
+            run = lambda _, g, p: function(_own(g), _own(p), **params)  # noqa: E731
         if entry.is_async:
-            return Bound(
-                spec, mark, lambda n, g, p: _Later(lambda: function(_own(g), _own(p), **params))
-            )
-        if entry is not REGISTRY.built_in.get(metric_id):
-            return Bound(spec, mark, lambda n, g, p: function(_own(g), _own(p), **params))
-        return Bound(
-            spec, mark, lambda n, g, p: function(g, p, **params), reflexive=entry.reflexive
-        )
+            return Bound(spec, mark, lambda *values: _Later(lambda: run(*values)))
+        return Bound(spec, mark, run)
 
     def _bind_judge(self, spec: MetricSpec, mark: float, node: Node | None) -> Bound:
         """Bind a metric that a judge decides."""
-        if self._asks:
+        if callable(getattr(self.judge, "ask", None)):  # it takes a whole `Question`
             return self._bind_questions(spec, mark, node)
         if "model" in spec.params and node is not None:
             self.ignored_params.setdefault(node.schema_path, spec.metric_id)
@@ -474,53 +505,20 @@ class Scorer:
         return Bound(spec, mark, identical_or_later, is_judged=True)
 
 
-def unaligned(error: JudgeError) -> Scored:
-    """Return the verdict on an array whose items could not be aligned."""
-    return Bound(_ALIGNING, 1.0, lambda *_: None).failed(error)
-
-
-_ALIGNING = MetricSpec(REGISTRY.built_in_that("aligns").name)
-
-
-def _rank(verdicts: Sequence[Any]) -> tuple[float, float]:
-    """Rank options: those that pass, those without a verdict, the others; then by score."""
-    score, passed = point_score(verdicts)
-    return 0.5 if passed is None else float(passed), score or 0.0
-
-
 def _own(value: Any) -> Any:
     """Return a copy for code that is not ours and may change what it is given."""
     return private_copy(value) if isinstance(value, list | dict) else value
 
 
-_NUMBERS = {int, float}
-_NO_DETAILS = object()
-_REQUIRED_MISSING = Resolution(0.0, False, "omission", "required_missing")
-_STRUCTURAL = Resolution(0.0, False, "structural", "type_mismatch")
-_MISFIT = Resolution(0.0, False, "incorrect", "branch_mismatch")
-_ABSENT = Resolution(1.0, True, "both_absent", "both_absent")
-
-
-def _config(node: Node, gold: Any) -> NodeConfig:
-    """Return the config of a node; gold's type decides where the schema names no metric."""
-    if node.config is not None:
-        return node.config
-    kind = json_type(gold)
-    if kind in _CONTAINERS:
-        return _NO_METRIC
-    return DEFAULTS.get("integer" if type(gold) is int else kind) or _NO_METRIC
-
-
-def _are_other_members(node: Node, gold: Any, predicted: Any) -> bool:
+def _are_other_members(node: Node, rules: _Rules, gold: Any, predicted: Any) -> bool:
     """Say whether a judge would compare two members of an enum: the schema tells them apart."""
     members = node.keywords["enum"]
     if type(gold) is not str or node.kind == "array" or not isinstance(members, list):
         return False
     if gold == predicted or not (gold in members and predicted in members):
         return False
-    specs = _config(node, gold).metrics
-    has_prompt = any(spec.params.get("prompt_template") is not None for spec in specs)
-    return not has_prompt and all(spec.entry.judged for spec in specs)
+    has_prompt = any(spec.params.get("prompt_template") is not None for spec in rules.specs)
+    return not has_prompt and all(spec.entry.judged for spec in rules.specs)
 
 
 def _shape(value: Any) -> Any:
@@ -532,30 +530,16 @@ def _shape(value: Any) -> Any:
     return kind, sorted(map(_shape, inner), key=repr)
 
 
-def _has_class_metric(node: Node) -> bool:
-    specs = node.config.metrics if node.config is not None else ()
-    return any(spec.entry.takes_node for spec in specs)
+def _as_whole_array(node: Node, gold: Any, predicted: Any) -> tuple[Node, Any]:
+    """Return the node of an array and the predicted value, or what they are if one is no array."""
 
+    def is_array(value: Any) -> bool:
+        return isinstance(value, list | tuple) or (node.flattened and isinstance(value, dict))
 
-def _reads_texts(node: Node, predicted: Any) -> bool:
-    """Whether a text stands for a number, because the schema has texts read as numbers."""
-    specs = node.config.metrics if node.config is not None else ()
-    lenient = any(spec.params.get("parse") == "lenient" for spec in specs)
-    return lenient and isinstance(predicted, str) and as_number(predicted, "lenient") is not None
-
-
-def _is_array(node: Node, value: Any) -> bool:
-    return isinstance(value, list | tuple) or (node.flattened and isinstance(value, dict))
-
-
-def point_score(rows: Sequence[Scored]) -> tuple[float | None, bool | None]:
-    """Combine the verdicts of a node's metrics."""
-    if len(rows) == 1:
-        return rows[0].score, rows[0].passed
-    if any(row.passed is None for row in rows):
-        return None, None
-    weights = [row.weight for row in rows]
-    if not sum(weights):
-        weights = [1.0] * len(rows)
-    total = sum((row.score or 0.0) * w for row, w in zip(rows, weights, strict=True))
-    return min(1.0, total / sum(weights)), all(row.passed for row in rows)
+    if PRESENT == state_of(gold, node) == state_of(predicted, node):
+        if not is_array(gold):  # a fault of the annotation: compared as what it is
+            return replace(node, kind="any", config=None), predicted
+        if not is_array(predicted) or isinstance(gold, dict) != isinstance(predicted, dict):
+            known = not node.types or json_type(predicted) in node.types
+            return node, MISFIT if known else BROKEN
+    return node, predicted

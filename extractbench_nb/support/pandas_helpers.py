@@ -33,13 +33,13 @@ def numbered(values: pd.Series | pd.Index) -> tuple[npt.NDArray[np.int64], pd.In
     return distinct.get_indexer(cells).astype(np.int64), distinct
 
 
-#: From pandas 3, a shallow copy keeps its values when the other is written to.
-_DEEP = int(pd.__version__.partition(".")[0]) < 3  # noqa: PLR2004
+#: Whether a copy that can be written to needs values of its own; from pandas 3 it does not.
+COPIES = int(pd.__version__.partition(".")[0]) < 3  # noqa: PLR2004
 
 
 def own_copy(frame: Frame) -> Frame:
     """Return a copy that can be written to; the values are copied then, or at once by pandas 2."""
-    return frame.copy(deep=_DEEP)
+    return frame.copy(deep=COPIES)
 
 
 def is_missing(value: Any) -> bool:

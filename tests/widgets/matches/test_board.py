@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extractbench_nb as xb
-from extractbench_nb.core.records import array_items
 from extractbench_nb.core.schema.schema_nodes import MISSING
 from extractbench_nb.core.similarity import MapItem, map_items
+from extractbench_nb.core.traversal import array_items
 from extractbench_nb.views.matches_model import ORDERS, Board, Row, ordered, short_sides
 
 TEXT = {"type": "string", "evaluation_config": "string_fuzzy"}
