@@ -523,3 +523,32 @@ def test_a_metric_is_removed_or_replaced() -> None:
             xb.core.unregister(gone)
     with pytest.raises(xb.ConfigError):
         xb.evaluate(*documents)
+
+
+def test_an_awaited_verdict_counts_in_an_alignment_by_the_similarity_of_the_texts() -> None:
+    """One likely match and a poor pair are better than two near misses, of more similarity."""
+
+    @xb.metric
+    async def later(gold: str, predicted: str) -> float:
+        return float(gold in predicted)
+
+    items = obj(**dict.fromkeys("abd", using("string_exact")), c=using("later"))
+    text = "a title of several words"
+    gold = [dict(zip("abcd", ("1", "1", c, "1"), strict=True)) for c in ("zzz", text)]
+    predicted = [gold[1] | {"c": f"{text}s"}, gold[1] | {"a": "9", "b": "9"}]
+    ev = xb.evaluate(obj(r={"type": "array", "items": items}), {"r": gold}, {"r": predicted})
+    pairs = ev.matches.query("status == 'matched'")[["gold_index", "predicted_index"]]
+    assert pairs.to_numpy().tolist() == [[1, 0]]
+
+
+def test_a_judge_that_is_awaited_is_given_gold_first() -> None:
+    class Later:
+        name = "later"
+
+        async def compare(self, gold: str, predicted: str) -> Verdict:
+            return Verdict(float(gold in predicted), "within")
+
+    fields = {"a": "x", "b": "long x"}, {"a": "long x", "b": "x"}
+    judged = {"type": "string"}
+    ev = xb.evaluate(obj(a=judged, b=judged), *fields, judge=Later())
+    assert ev.fields["passed"].tolist() == [True, False]

@@ -65,6 +65,34 @@ def test_an_accepted_absence_is_no_gold_value() -> None:
     assert ev.summary[["precision", "recall", "f1"]].tolist() == [1.0, 1.0, 1.0]
 
 
+def fails(gold: Any, predicted: Any) -> float:
+    raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "fields, failing, expected",
+    [("", "", 1.0), ("ab", "", 0.5), ("ab", "a", 0.0), ("ab", "b", 1.0), ("ab", "ab", None)],
+)
+def test_pass_rate_of_the_judged(fields: str, failing: str, expected: float | None) -> None:
+    schema = schema_of(**dict.fromkeys(fields, NAME))
+    gold, predicted = {"a": "x", "b": "y"}, {"a": "x", "b": "z"}
+    sides = ({name: side[name] for name in fields} for side in (gold, predicted))
+    metrics = dict.fromkeys(failing, xb.metric("fails")(fails))
+    found = xb.evaluate(schema, *sides, metrics=metrics).summary
+    rate = found["pass_rate_judged"]
+    assert (None if pd.isna(rate) else rate) == expected
+
+
+@pytest.mark.parametrize(
+    "rows, share",
+    [([{"a": "x"}], 1.0), ([{"a": "x", "z": 1}], 1 / 2), ([{"z": [1, 2]}, {"a": "x"}], 1 / 3)],
+)
+def test_coverage_is_the_declared_share_of_gold(rows: list[Any], share: float) -> None:
+    gold = {"rows": rows}
+    ev = xb.evaluate(schema_of(rows={"type": "array", "items": ROW}), gold, gold)
+    assert ev.summary["gold_coverage"] == pytest.approx(share)
+
+
 def test_counts_are_integers() -> None:
     ev = xb.evaluate(schema_of(a=NAME), {"a": "x"}, {"a": "y"})
     counts = [c.name for c in xb.core.Evaluation.spec("summary").columns if c.dtype == "int64"]
