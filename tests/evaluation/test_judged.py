@@ -539,16 +539,3 @@ def test_an_awaited_verdict_counts_in_an_alignment_by_the_similarity_of_the_text
     ev = xb.evaluate(obj(r={"type": "array", "items": items}), {"r": gold}, {"r": predicted})
     pairs = ev.matches.query("status == 'matched'")[["gold_index", "predicted_index"]]
     assert pairs.to_numpy().tolist() == [[1, 0]]
-
-
-def test_a_judge_that_is_awaited_is_given_gold_first() -> None:
-    class Later:
-        name = "later"
-
-        async def compare(self, gold: str, predicted: str) -> Verdict:
-            return Verdict(float(gold in predicted), "within")
-
-    fields = {"a": "x", "b": "long x"}, {"a": "long x", "b": "x"}
-    judged = {"type": "string"}
-    ev = xb.evaluate(obj(a=judged, b=judged), *fields, judge=Later())
-    assert ev.fields["passed"].tolist() == [True, False]
