@@ -153,48 +153,29 @@ class OptimalAligner(ItemComparer):
         """Pair items on the declared metrics: any of them, or candidates only.
 
         Pairs that do not match and are less alike than `least` take no part; without it, as many
-        pairs as can be do, even before matches. It may begin with what pairs are worth at most,
-        until all chosen pairs have been compared. Of equal solutions the one with most of the
+        pairs as can be do, even before matches. Of equal solutions the one with most of the
         `preferred` pairs is taken.
         """
         rows, columns = ({i: place for place, i in enumerate(side)} for side in (gold, predicted))
         worth = np.full((len(rows), len(columns)), _TINY if least == 0.0 else 0.0)
         match_bonus = 2.0 + min(worth.shape)  # more than all similarities together
         pair_bonus = (match_bonus + 1.0) ** 2 if least is None else 0.0
-        bounds: set[tuple[int, int]] = set()
-
-        def put(i: int, j: int, *, exactly: bool) -> None:
-            (score, matched), is_bound = self.at_most(node, gold[i], predicted[j], exactly=exactly)
-            takes_part = matched or least is None or score >= least
-            total = max(score, _TINY) + matched * match_bonus + pair_bonus
-            worth[rows[i], columns[j]] = total if takes_part else 0.0
-            (bounds.add if is_bound else bounds.discard)((i, j))
-
-        # bounds tell pairs apart only if the items have fields that take no time to compare
-        properties = node.children.properties.values()
-        exactly = self._is_costly(node) or all(map(self._is_costly, properties))
         for i, j in itertools.product(gold, predicted) if candidates is None else candidates:
-            put(i, j, exactly=exactly)
+            score, matched = self.compare(node, gold[i], predicted[j])
+            if matched or least is None or score >= least:
+                total = max(score, _TINY) + matched * match_bonus + pair_bonus
+                worth[rows[i], columns[j]] = total
+            else:
+                worth[rows[i], columns[j]] = 0.0
         for i, j in preferred:
             worth[rows[i], columns[j]] += _TINY * (worth[rows[i], columns[j]] > 0.0)
-        while True:
-            pairs = solve(worth, gold, predicted)
-            open_pairs = bounds.intersection(pairs)
-            if not open_pairs:
-                return pairs
-            for i, j in open_pairs:
-                put(i, j, exactly=True)
+        return solve(worth, gold, predicted)
 
     def _solve_likeliest(self, node: Node, gold: Items, predicted: Items, least: float) -> Pairs:
         """Compare the pairs that are best by the estimate, then the likeliest of those left."""
         similar, likely = estimate(node, [*gold.values()], [*predicted.values()])
         proposed = solve(similar + (2.0 + min(similar.shape)) * likely, gold, predicted)
-        matched = [
-            (i, j)
-            for i, j in proposed
-            if self.at_most(node, gold[i], predicted[j])[0].matched
-            and self.compare(node, gold[i], predicted[j]).matched
-        ]
+        matched = [(i, j) for i, j in proposed if self.compare(node, gold[i], predicted[j]).matched]
         left, right = _without(matched, gold, predicted)
         if not left or not right:
             return matched
