@@ -96,7 +96,7 @@ def brute_force(worth: list[list[tuple[bool, float]]], least: float) -> tuple[in
     )
 
 
-@pytest.mark.parametrize("least", [0.0, 0.5])
+@pytest.mark.parametrize("least", [0.0, 0.2, 0.5])
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", KINDS)
 def test_brute_force(kind: str, seed: int, least: float) -> None:
@@ -104,7 +104,8 @@ def test_brute_force(kind: str, seed: int, least: float) -> None:
     items = KINDS[kind]
     array = arr(items)
     if least:
-        array["evaluation_config"] = "array_llm"  # 0.5 by default
+        params = {} if least == 0.5 else {"align_threshold": least}  # 0.5 by default
+        array["evaluation_config"] = {"metric_id": "array_llm", "params": params}
     schema = xb.schema.parse_schema(obj(r=array))
     gold = [value(items, rng) for _ in range(rng.randint(1, 6))]
     predicted = [value(items, rng) for _ in range(rng.randint(1, 6))]

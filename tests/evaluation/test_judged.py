@@ -539,3 +539,19 @@ def test_an_awaited_verdict_counts_in_an_alignment_by_the_similarity_of_the_text
     ev = xb.evaluate(obj(r={"type": "array", "items": items}), {"r": gold}, {"r": predicted})
     pairs = ev.matches.query("status == 'matched'")[["gold_index", "predicted_index"]]
     assert pairs.to_numpy().tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, passes",
+    [
+        (["a 1", "b 2"], ["A 1", "b 2"], True),
+        ([{"k": "a 1"}], [{"k": "A 1"}], True),
+        ([["a 1"], "b 2"], ["a 1", "b 2"], False),
+    ],
+)
+def test_an_array_that_is_judged_as_a_whole_has_the_same_shape(
+    gold: Any, predicted: Any, passes: bool
+) -> None:
+    schema = obj(a={"type": "array", "items": {}, "evaluation_config": "string_semantic"})
+    ev = xb.evaluate(schema, {"a": gold}, {"a": predicted}, profile="paper")
+    assert ev.fields.set_index("path")["passed"]["$.a"] == passes

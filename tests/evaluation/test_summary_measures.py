@@ -35,6 +35,15 @@ def test_the_floor_is_what_a_null_prediction_reaches(profile: str) -> None:
         assert of_null.summary["null_pass_rate"] == ev.summary["null_pass_rate"]
 
 
+def test_the_floor_with_an_absence_that_the_schema_accepts() -> None:
+    config = {"metric_id": "string_exact", "accepted": [["none", None]]}
+    item = schema_of(a={"type": ["string", "null"], "evaluation_config": config}, b=NAME)
+    schema = schema_of(rows={"type": "array", "items": item})
+    gold = {"rows": [{"a": "none", "b": "x"}]}
+    found = [xb.evaluate(schema, gold, side).summary for side in (gold, {"rows": []})]
+    assert found[0]["null_pass_rate"] == found[1]["null_pass_rate"] == found[1]["pass_rate"]
+
+
 #: Gold, predicted; right, predicted values, gold values.
 MICRO = {
     "all right": ({"a": "x", "b": "y"}, {"a": "x", "b": "y"}, (2, 2, 2)),
