@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -269,16 +268,17 @@ def _part(cause: Cause, branch: str) -> str:
 
 def _several(causes: Sequence[Cause]) -> str:
     """Join causes with what each costs; those that cost the same are named together."""
+    by_cost: dict[tuple[bool, str], list[Cause]] = {}
+    for cause in causes:
+        by_cost.setdefault((cause.kind == _INVALID, ratio_text(cause.cost)), []).append(cause)
     parts = []
-    for (cost, is_json), group in groupby(
-        causes, lambda c: (ratio_text(c.cost), c.kind != _INVALID)
-    ):
-        if is_json:
-            names = [f"{_quoted(cause.fields[0])} ({cause.text})" for cause in group]
+    for (is_invalid, cost), some in by_cost.items():
+        if is_invalid:
+            parts.append(f"{some[0].text}, which costs {cost}")
+        else:
+            names = [f"{_quoted(cause.fields[0])} ({cause.text})" for cause in some]
             costs, each = ("costs", "") if len(names) == 1 else ("cost", " each")
             parts.append(f"{_and(names)} {costs} {cost}{each}")
-        else:
-            parts.append(f"{next(group).text}, which costs {cost}")
     return ", ".join(parts)
 
 

@@ -189,6 +189,18 @@ def test_an_item_that_fits_nowhere_takes_no_partner_away(profile: str) -> None:
     assert pairs == [1, 1]
 
 
+def test_more_similarity_goes_before_more_pairs() -> None:
+    """One pair that has 9 of 10 fields in common is better than two that have 3."""
+    items = obj(**{f"f{n}": {"type": "integer"} for n in range(10)})
+    array = {**arr(items), "evaluation_config": {
+        "metric_id": "array_llm", "params": {"align_threshold": 0.2}}}  # fmt: skip
+    rows = [{f"f{n}": int(digit) for n, digit in enumerate(digits)} for digits in
+            ("0000000000", "0005555555", "0000000001", "7777000777")]  # fmt: skip
+    ev = xb.evaluate(obj(r=array), {"r": rows[:2]}, {"r": rows[2:]})
+    pairs = ev.matches.dropna(subset=["gold_index", "predicted_index"])
+    assert pairs["similarity"].tolist() == [0.9]
+
+
 DUPLICATES = [("aabb", "ab", 2, 2, 0), ("ab", "aabb", 2, 0, 2), ("aaa", "aa", 2, 1, 0),
               ("abab", "baba", 4, 0, 0), ("aab", "abb", 2, 0, 0)]  # fmt: skip
 

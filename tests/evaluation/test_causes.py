@@ -161,6 +161,11 @@ def test_gold_of_another_type_than_the_schema_s_is_named_with_its_weight():
 
 
 def test_an_output_that_is_not_json_is_one_cause():
+    several = _output(_several)
+    rows = [{"run": "r", "document": f"d{n}", "schema": SCHEMA, "gold": GOLD, "predicted": output}
+            for n, output in enumerate(["{...", several, several, GOLD])]  # fmt: skip
+    found = find_causes(xb.evaluate_runs(pd.DataFrame(rows), progress=False))
+    assert " because 1 output is not JSON, which costs 0.250, `" in found.text
     found = find_causes(xb.evaluate(SCHEMA, GOLD, "{..."))
     assert found.text == "0.000 because 1 output is not JSON; without that 1.000"
 
