@@ -70,19 +70,28 @@ def wrong_objects(
     """
     rng = np.random.default_rng(seed)
     corners = ["x0", "y0", "x1", "y1"]
+    read = {
+        name: (true["label"].array, true[corners].to_numpy(float))
+        for name, (true, _) in images.items()
+    }
     predicted: dict[Hashable, dict[str, pd.DataFrame]] = {}
     for key, sizes in errors.items():
         moved, dropped, doubled = (sizes.get(kind, 0) for kind in ("moved", "dropped", "doubled"))
         predicted[key] = {}
-        for name, (true, _) in images.items():
-            first = true.assign(score=rng.uniform(0.7, 1, len(true)))
-            second = true.assign(score=rng.uniform(0.5, 0.8, len(true)))
-            second[corners] += rng.normal(0, 0.1 * _ROW_HEIGHT, (len(true), 4))
-            first = first[(rng.random(len(true)) >= dropped) | (true["label"] == "table")]
-            second = second[rng.random(len(true)) < doubled]
-            both = pd.concat([first, second], ignore_index=True)
-            both[corners] += rng.normal(0, moved * _ROW_HEIGHT, (len(both), 4))
-            predicted[key][name] = both
+        for name, (labels, boxes) in read.items():
+            count = len(labels)
+            scores = [rng.uniform(0.7, 1, count), rng.uniform(0.5, 0.8, count)]
+            second = boxes + rng.normal(0, 0.1 * _ROW_HEIGHT, boxes.shape)
+            is_first = (rng.random(count) >= dropped) | np.asarray(labels == "table", bool)
+            kept = np.flatnonzero([*is_first, *(rng.random(count) < doubled)])
+            both = np.concatenate([boxes, second])[kept]
+            both = both + rng.normal(0, moved * _ROW_HEIGHT, both.shape)
+            columns = {
+                "label": labels.take(kept % count),
+                "score": np.concatenate(scores)[kept],
+                **dict(zip(corners, both.T, strict=True)),
+            }
+            predicted[key][name] = pd.DataFrame(columns)
     return predicted
 
 

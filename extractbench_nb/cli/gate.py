@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ _FILE = click.Path(path_type=Path)
 _REGRESSED, _NOT_COMPARED = 1, 2
 #: Regressions that the text lists.
 _MOST = 10
+#: An argument of `regressions` in an error message, and the character after it.
+_ARGUMENT = re.compile(r"\b(run|baseline_run)=(.?)")
 
 
 @click.command()
@@ -103,7 +106,8 @@ def gate(
     try:
         found = _compared(baseline, candidate, options)
     except (ExtractBenchError, OSError) as error:
-        fail(str(error), FAILED if isinstance(error, UnavailableError) else _NOT_COMPARED)
+        problem = _ARGUMENT.sub(_as_option, str(error))
+        fail(problem, FAILED if isinstance(error, UnavailableError) else _NOT_COMPARED)
     if as_json:
         about = {"verdict": found.verdict, "reason": found.reason, "notes": list(found.notes)}
         scores = {str(name): plain(value) for name, value in found.summary.items()}
@@ -115,6 +119,12 @@ def gate(
             print_text("  --json has all rows, --summary FILE the first 25 as Markdown")
     if found.verdict == "fail" or (strict and found.verdict == "inconclusive"):
         sys.exit(_REGRESSED)
+
+
+def _as_option(argument: re.Match[str]) -> str:
+    """Write an argument of a function as an option: ``run='a'`` becomes ``--run 'a'``."""
+    name, after = argument.groups()
+    return f"--{name.replace('_', '-')}{after if after in ('', ':') else f' {after}'}"
 
 
 def _compared(baseline: Path, candidate: Path, options: dict[str, Any]) -> Regressions:

@@ -16,11 +16,12 @@ from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extractbench_nb.core.accepted import class_members
 from extractbench_nb.core.field_metrics.estimates import (
     Estimated,
     Flags,
@@ -59,6 +60,8 @@ HOPELESS = 0.2
 _TINY = 1e-9
 
 Pairs = list[tuple[int, int]]
+#: Items by their index, in the order of their canonical texts.
+Items = dict[int, Any]
 
 
 class OptimalAligner(ItemComparer):
@@ -97,137 +100,107 @@ class OptimalAligner(ItemComparer):
     def __call__(self, node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
         """Align the items of one array."""
         key = (node, id(gold), id(predicted))  # the caller keeps the items alive
-        aligned_pairs = self._aligned.get(key)
-        if aligned_pairs is not None:
-            return aligned_pairs
-        # items of prefixItems are paired by position, all others optimally
-        item_node, prefix = node.children.items, len(node.children.prefix)
-        pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
-        key_param = node.alignment_params["key"]
-        if item_node is not None and len(gold) == len(predicted) == prefix + 1 and not key_param:
-            pairs.append((prefix, prefix))
-        elif item_node is not None and min(len(gold), len(predicted)) > prefix:
-            for items in (gold, predicted):
-                if id(items) not in self._sides:
-                    self._sides[id(items)] = Side(items, self._texts)
-            ours, theirs = self._sides[id(gold)], self._sides[id(predicted)]
-            left, right = ([i for i in side.order if i >= prefix] for side in (ours, theirs))
-            if key_param:
-                self.pairs_by_key[key] = self._pair_keys(node, gold, predicted, left, right)
-                pairs += self.pairs_by_key[key]
-                left, right = _without(pairs, left, right)
-            if left and right:
-                pairs += self._pair_by_similarity(node, item_node, ours, theirs, left, right)
-        self._aligned[key] = sorted(pairs)
-        return self._aligned[key]
+        pairs = self._aligned.get(key)
+        if pairs is None:
+            pairs = self._aligned[key] = sorted(self._pair_items(node, gold, predicted))
+        return pairs
 
-    def _pair_by_similarity(
-        self, array: Node, node: Node, ours: Side, theirs: Side, left: list[int], right: list[int]
-    ) -> Pairs:
-        """Pair items; pairs that do not match and are less alike than a threshold take no part."""
+    def _pair_items(self, array: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> Pairs:
+        """Pair items of ``prefixItems`` by position, then by keys, all others by similarity."""
+        node, prefix = array.children.items, len(array.children.prefix)
+        pairs = [(i, i) for i in range(min(prefix, len(gold), len(predicted)))]
+        key = array.alignment_params["key"]
+        if node is None or min(len(gold), len(predicted)) <= prefix:
+            return pairs
+        if len(gold) == len(predicted) == prefix + 1 and not key:
+            return [*pairs, (prefix, prefix)]
+        for items in (gold, predicted):
+            if id(items) not in self._sides:
+                self._sides[id(items)] = Side.of(items, prefix, self._texts)
+        (left, texts), (right, other_texts) = self._sides[id(gold)], self._sides[id(predicted)]
+        if key:
+            by_key = self._pair_keys(array, node, left, right)
+            self.pairs_by_key[array, id(gold), id(predicted)] = by_key
+            pairs, left, right = pairs + by_key, *_without(by_key, left, right)
+        if not left or not right:
+            return pairs
         least = pass_threshold(array, "align_threshold", 0.5)
-        equal, *rest = _peel(ours, theirs, left, right)
+        equal, *rest = _peel(left, right, texts, other_texts)
         if len(equal) == min(len(left), len(right)):
-            return equal
-        gold, predicted = [ours.items[i] for i in left], [theirs.items[j] for j in right]
-        if self._is_small(node, gold, predicted):
+            return pairs + equal
+        if self._is_small(node, left, right):
             # metrics with a tolerance may match more items if equal ones are not paired
-            preferred = [(left.index(i), right.index(j)) for i, j in equal]
-            pairs = self._solve(node, (gold, predicted), least, preferred=preferred)
-            return [(left[a], right[b]) for a, b in pairs]
+            return pairs + self._solve(node, left, right, least, preferred=equal)
         left, right = rest
-        gold, predicted = [ours.items[i] for i in left], [theirs.items[j] for j in right]
-        if len(gold) * len(predicted) > DENSE_PAIRS:
-            pairs = _solve_greedily(node, gold, predicted)
-        elif self._is_small(node, gold, predicted):
-            pairs = self._solve(node, (gold, predicted), least)
+        if len(left) * len(right) > DENSE_PAIRS:
+            others = _solve_greedily(node, left, right)
+        elif self._is_small(node, left, right):
+            others = self._solve(node, left, right, least)
         else:
-            pairs = self._solve_likeliest(node, gold, predicted, least)
-        return equal + [(left[a], right[b]) for a, b in pairs]
+            others = self._solve_likeliest(node, left, right, least)
+        return pairs + equal + others
 
     def _solve(
         self,
         node: Node,
-        sides: tuple[list[Any], list[Any]],
-        least: float,
+        gold: Items,
+        predicted: Items,
+        least: float | None,
         *,
         candidates: Iterable[Sequence[int]] | None = None,
         preferred: Iterable[tuple[int, int]] = (),
-        by_key: bool = False,
     ) -> Pairs:
         """Pair items on the declared metrics: any of them, or candidates only.
 
-        It may begin with what pairs are worth at most, until all chosen pairs have been compared.
-        Of equal solutions the one with most of the `preferred` pairs is taken. With `by_key` the
-        number of pairs comes before that of matches.
+        Pairs that do not match and are less alike than `least` take no part; without it, as many
+        pairs as can be do, even before matches. Of equal solutions the one with most of the
+        `preferred` pairs is taken.
         """
-        gold, predicted = sides
-        worth = np.full((len(gold), len(predicted)), 0.0 if by_key or least > 0.0 else _TINY)
+        rows, columns = ({i: place for place, i in enumerate(side)} for side in (gold, predicted))
+        worth = np.full((len(rows), len(columns)), _TINY if least == 0.0 else 0.0)
         match_bonus = 2.0 + min(worth.shape)  # more than all similarities together
-        pair_bonus = (match_bonus + 1.0) ** 2 if by_key else 0.0
-        bounds: set[tuple[int, int]] = set()
+        pair_bonus = (match_bonus + 1.0) ** 2 if least is None else 0.0
+        for i, j in itertools.product(gold, predicted) if candidates is None else candidates:
+            score, matched = self.compare(node, gold[i], predicted[j])
+            if matched or least is None or score >= least:
+                total = max(score, _TINY) + matched * match_bonus + pair_bonus
+                worth[rows[i], columns[j]] = total
+            else:
+                worth[rows[i], columns[j]] = 0.0
+        for i, j in preferred:
+            worth[rows[i], columns[j]] += _TINY * (worth[rows[i], columns[j]] > 0.0)
+        return solve(worth, gold, predicted)
 
-        def put(a: int, b: int, *, exactly: bool) -> None:
-            (score, matched), is_bound = self.at_most(node, gold[a], predicted[b], exactly=exactly)
-            takes_part = matched or score >= least
-            total = max(score, _TINY) + matched * match_bonus + pair_bonus
-            worth[a, b] = total if takes_part else 0.0
-            (bounds.add if is_bound else bounds.discard)((a, b))
-
-        # bounds tell pairs apart only if the items have fields that take no time to compare
-        properties = node.children.properties.values()
-        exactly = self._is_costly(node) or all(map(self._is_costly, properties))
-        everything = itertools.product(range(len(gold)), range(len(predicted)))
-        for a, b in everything if candidates is None else candidates:
-            put(a, b, exactly=exactly)
-        for pair in preferred:
-            worth[pair] += _TINY * (worth[pair] > 0.0)
-        while True:
-            pairs = solve(worth)
-            open_pairs = bounds.intersection(pairs)
-            if not open_pairs:
-                return pairs
-            for a, b in open_pairs:
-                put(a, b, exactly=True)
-
-    def _solve_likeliest(
-        self, node: Node, gold: list[Any], predicted: list[Any], least: float
-    ) -> Pairs:
+    def _solve_likeliest(self, node: Node, gold: Items, predicted: Items, least: float) -> Pairs:
         """Compare the pairs that are best by the estimate, then the likeliest of those left."""
-        similar, likely = estimate(node, gold, predicted)
-        proposed = solve(similar + (2.0 + min(similar.shape)) * likely)
-        matched = [
-            (a, b)
-            for a, b in proposed
-            if self.at_most(node, gold[a], predicted[b])[0].matched
-            and self.compare(node, gold[a], predicted[b]).matched
-        ]
-        rows, columns = _without(matched, range(len(gold)), range(len(predicted)))
-        if not rows or not columns:
+        similar, likely = estimate(node, [*gold.values()], [*predicted.values()])
+        proposed = solve(similar + (2.0 + min(similar.shape)) * likely, gold, predicted)
+        matched = [(i, j) for i, j in proposed if self.compare(node, gold[i], predicted[j]).matched]
+        left, right = _without(matched, gold, predicted)
+        if not left or not right:
             return matched
-        ours, theirs = [gold[a] for a in rows], [predicted[b] for b in columns]
         candidates = None
-        if not self._is_small(node, ours, theirs):
-            shorter = min(len(ours), len(theirs))
+        if not self._is_small(node, left, right):
+            shorter = min(len(left), len(right))
             per_pair = self._comparisons(node, gold, predicted) / similar.size
             affordable = round(SECOND_LOOK_COMPARISONS / (per_pair * shorter))
             count = min(SECOND_LOOK, shorter, affordable) if per_pair <= LARGE_PAIR else 0
-            candidates = _likeliest(similar[np.ix_(rows, columns)], count)
+            among = np.ix_(*([i in some for i in side] for side, some in
+                             ((gold, left), (predicted, right))))  # fmt: skip
+            candidates = _likeliest(similar[among], count, left, right)
             # the estimate knows no accepted alternatives
-            accepting = [a for a, item in enumerate(ours) if self.scorer.accepted.of_scalars(item)]
-            if len(accepting) * len(theirs) <= ALTERNATIVE_PAIRS:
-                candidates += itertools.product(accepting, range(len(theirs)))
-            place = [{at: n for n, at in enumerate(some)} for some in (rows, columns)]
-            candidates += [(place[0][a], place[1][b]) for a, b in set(proposed) - set(matched)]
-        pairs = self._solve(node, (ours, theirs), least, candidates=candidates)
-        return matched + [(rows[a], columns[b]) for a, b in pairs]
+            accepting = [i for i, item in left.items() if self.scorer.accepted.of_scalars(item)]
+            if len(accepting) * len(right) <= ALTERNATIVE_PAIRS:
+                candidates += itertools.product(accepting, right)
+            candidates += set(proposed) - set(matched)
+        return matched + self._solve(node, left, right, least, candidates=candidates)
 
-    def _is_small(self, node: Node, gold: list[Any], predicted: list[Any]) -> bool:
+    def _is_small(self, node: Node, gold: Items, predicted: Items) -> bool:
         """Whether all pairs of items can be compared by the declared metrics."""
         pairs = len(gold) * len(predicted)  # counted first: it takes no walk through the items
         return pairs <= EXACT and self._comparisons(node, gold, predicted) <= EXACT
 
-    def _comparisons(self, node: Node, gold: list[Any], predicted: list[Any]) -> float:
+    def _comparisons(self, node: Node, gold: Items, predicted: Items) -> float:
         """Estimate the comparisons of scalars that comparing all pairs of items takes.
 
         An item's own fields, `flat` of them, are compared one by one, the items of its arrays pair
@@ -235,63 +208,52 @@ class OptimalAligner(ItemComparer):
         """
         flat = sum(c.kind != "array" for c in node.children) if node.kind == "object" else 1
         leaves, others = (
-            sum([_leaves(item, self._sizes) for item in side]) for side in (gold, predicted)
+            sum([self._leaves(item) for item in side.values()]) for side in (gold, predicted)
         )
         return max(len(gold) * len(predicted), leaves * others / max(1, flat))
 
-    def _pair_keys(
-        self,
-        array: Node,
-        gold: Sequence[Any],
-        predicted: Sequence[Any],
-        left: list[int],
-        right: list[int],
-    ) -> Pairs:
+    def _leaves(self, value: Any) -> int:
+        """Count the scalars of an item, once."""
+        if not isinstance(value, dict | list | tuple):
+            return 1
+        if id(value) not in self._sizes:
+            below = value.values() if isinstance(value, dict) else value
+            self._sizes[id(value)] = sum([self._leaves(inner) for inner in below])
+        return self._sizes[id(value)]
+
+    def _pair_keys(self, array: Node, node: Node, gold: Items, predicted: Items) -> Pairs:
         """Pair items with equal keys: the same JSON, then what the metrics of the fields pass.
 
         An item without a value in one of the fields has no key. Of several items with one key, the
         most similar are paired.
         """
-        node = array.children.items
-        assert node is not None  # noqa: S101 - see `__call__`
         fields = _key_fields(array, node)
-        gold_keys, predicted_keys = (
-            {at: key for at in some if (key := _key_of(items[at], fields)) is not None}
-            for items, some in ((gold, left), (predicted, right))
+        keys, other_keys = (
+            {i: key for i, item in side.items() if (key := _key_of(item, fields)) is not None}
+            for side in (gold, predicted)
         )
-        pairs: Pairs = []
 
-        def pair(rows: list[int], columns: list[int], passes: Flags) -> None:
-            items = [gold[i] for i in rows], [predicted[j] for j in columns]
-            candidates = np.argwhere(passes).tolist()
-            chosen = self._solve(node, items, 0.0, candidates=candidates, by_key=True)
-            pairs.extend((rows[a], columns[b]) for a, b in chosen)
+        def pair(rows: Iterable[int], columns: Iterable[int], candidates: Iterable[Any]) -> Pairs:
+            sides = {i: gold[i] for i in rows}, {j: predicted[j] for j in columns}
+            return self._solve(node, *sides, None, candidates=candidates)
 
         same: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for side, keys in enumerate((gold_keys, predicted_keys)):
-            for at, key in keys.items():
-                same[canonical(key)][side].append(at)
+        for side, keys_of_side in enumerate((keys, other_keys)):
+            for i, key in keys_of_side.items():
+                same[canonical(key)][side].append(i)
+        pairs: Pairs = []
         for rows, columns in same.values():
-            if rows and columns:
-                pair(rows, columns, np.ones((len(rows), len(columns)), np.bool_))
-        rows, columns = _without(pairs, gold_keys, predicted_keys)
-        passes = np.ones((len(rows), len(columns)), np.bool_)
-        for n, (_, field) in enumerate(fields if rows and columns else ()):
-            values = [gold_keys[i][n] for i in rows], [predicted_keys[j][n] for j in columns]
-            passes &= self._passing(field, *values)
-        pair(rows, columns, passes)
-        return pairs
-
-    def _passing(self, node: Node, gold: list[Any], predicted: list[Any]) -> Flags:
-        """Return which pairs of values pass by the metrics of a field; of many, of likely ones."""
-        left, rows = _distinct(dict(enumerate(gold)), len(gold))
-        right, columns = _distinct(dict(enumerate(predicted)), len(predicted))
-        passes = np.ones((len(left), len(right)), np.bool_)
-        if passes.size > KEY_PAIRS:
-            passes = _estimated(node, left, right)[1]
-        for a, b in np.argwhere(passes).tolist():
-            passes[a, b] = self._score_field(node, left[a], right[b]).passed
-        return passes[rows][:, columns]
+            pairs += pair(rows, columns, itertools.product(rows, columns))
+        keys, other_keys = _without(pairs, keys, other_keys)
+        passes = np.ones((len(keys), len(other_keys)), np.bool_)
+        for n, (_, field) in enumerate(fields if passes.size else ()):
+            values, others = ([key[n] for key in side.values()] for side in (keys, other_keys))
+            if passes.size > KEY_PAIRS:
+                passes &= _estimated(field, values, others)[1]
+            for a, b in np.argwhere(passes).tolist():
+                passes[a, b] = self._score_field(field, values[a], others[b]).passed
+        candidates = _named(np.argwhere(passes).tolist(), keys, other_keys)
+        return pairs + pair(keys, other_keys, candidates)
 
 
 def _key_fields(array: Node, node: Node) -> list[tuple[str, Node]]:
@@ -314,7 +276,117 @@ def _key_of(item: Any, fields: Iterable[tuple[str, Node]]) -> list[Any] | None:
     return None if any(value in (None, "", [], {}) for value in values) else values
 
 
-def _likeliest(similar: Matrix, count: int) -> Pairs:
+# --- equal items ---------------------------------------------------------------------------------
+
+
+class Side(NamedTuple):
+    """Items of one side, and by index all texts, in which the order of arrays is left out."""
+
+    items: Items
+    texts: list[str]
+
+    @classmethod
+    def of(cls, items: Sequence[Any], start: int, memo: dict[int, str] | None = None) -> Side:
+        """Put the items from `start` on into the order of their texts; the memo is by identity."""
+        texts = [
+            repr(item.key) + canonical_unordered(item.item, memo)
+            if isinstance(item, MapItem)
+            else canonical_unordered(item, memo)
+            for item in items
+        ]
+        copies = Counter(texts)  # they may differ in the order of arrays inside them
+        ties = [
+            (text, canonical(item) if copies[text] > 1 else "")
+            for text, item in zip(texts, items, strict=True)
+        ]
+        order = sorted(range(start, len(items)), key=ties.__getitem__)
+        return cls({i: items[i] for i in order}, texts)
+
+
+def pair_equal(
+    gold: Sequence[Any], predicted: Sequence[Any], start: int = 0
+) -> tuple[Pairs, Items, Items]:
+    """Pair equal items from `start` on, and return the items of both sides that are left."""
+    (left, texts), (right, other_texts) = Side.of(gold, start), Side.of(predicted, start)
+    return _peel(left, right, texts, other_texts)
+
+
+def _peel(
+    gold: Items, predicted: Items, texts: list[str], other_texts: list[str]
+) -> tuple[Pairs, Items, Items]:
+    """Pair items that are equal but for the order of arrays inside them; return what is left.
+
+    Of equal items that are left, no more are kept than can find a partner (models that loop repeat
+    one item).
+    """
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for j in reversed(predicted):
+        waiting[other_texts[j]].append(j)
+    equal = [(i, waiting[texts[i]].pop()) for i in gold if waiting.get(texts[i])]
+    left, right = _without(equal, gold, predicted)
+    return equal, _fewer(left, len(right), texts), _fewer(right, len(left), other_texts)
+
+
+def _fewer(items: Items, most: int, texts: list[str]) -> Items:
+    """Return at most so many of the items that have the same text; equal ones are neighbours."""
+    order = list(items)
+    return {
+        i: items[i]
+        for place, i in enumerate(order)
+        if place < most or texts[order[place - most]] != texts[i]
+    }
+
+
+def _without(pairs: Pairs, gold: Items, predicted: Items) -> tuple[Items, Items]:
+    """Return the items of both sides that are in no pair."""
+    done = {i for i, _ in pairs}, {j for _, j in pairs}
+    left, right = (
+        {i: item for i, item in side.items() if i not in paired}
+        for side, paired in zip((gold, predicted), done, strict=True)
+    )
+    return left, right
+
+
+# --- the assignment ------------------------------------------------------------------------------
+
+
+def solve(worth: NDArray[Any], gold: Iterable[int], predicted: Iterable[int]) -> Pairs:
+    """Solve the assignment problem; pairs that are worth nothing take no part."""
+    if not worth.size:
+        return []
+    rows, columns = _solver()(worth, True)
+    kept = worth[rows, columns] > 0.0
+    return _named(zip(rows[kept].tolist(), columns[kept].tolist(), strict=True), gold, predicted)
+
+
+def _named(places: Iterable[Sequence[int]], gold: Iterable[int], predicted: Iterable[int]) -> Pairs:
+    """Return the indices of the items at these rows and columns of a matrix."""
+    rows, columns = list(gold), list(predicted)
+    return [(rows[a], columns[b]) for a, b in places]
+
+
+@cache
+def _solver() -> Any:
+    """Return ``scipy.optimize.linear_sum_assignment``.
+
+    Its module is loaded from its file: the package around it takes 0.3 s to import, more than the
+    rest of a first evaluation.
+    """
+    import scipy
+
+    folder = Path(scipy.__file__).with_name("optimize")
+    spec = PathFinder.find_spec("_lsap", [str(folder)])
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        if hasattr(module, "linear_sum_assignment"):
+            return module.linear_sum_assignment
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment
+
+
+def _likeliest(similar: Matrix, count: int, gold: Iterable[int], predicted: Iterable[int]) -> Pairs:
     """Return the likeliest partners of each item of the shorter side."""
     is_tall = similar.shape[0] > similar.shape[1]
     rest = similar.T.copy() if is_tall else similar.copy()
@@ -325,78 +397,39 @@ def _likeliest(similar: Matrix, count: int) -> Pairs:
         likely = rest[rows, best] >= HOPELESS
         pairs += zip(rows[likely].tolist(), best[likely].tolist(), strict=True)
         rest[rows, best] = -1.0
-    return [(b, a) for a, b in pairs] if is_tall else pairs
+    return _named([(b, a) for a, b in pairs] if is_tall else pairs, gold, predicted)
 
 
-def _leaves(value: Any, memo: dict[int, int]) -> int:
-    """Count the scalars of an item; the memo is by identity."""
-    if not isinstance(value, dict | list | tuple):
-        return 1
-    count = memo.get(id(value))
-    if count is None:
-        below = value.values() if isinstance(value, dict) else value
-        count = memo[id(value)] = sum([_leaves(inner, memo) for inner in below])
-    return count
+def _solve_greedily(node: Node, gold: Items, predicted: Items) -> Pairs:
+    """Pair the likeliest first, among the best candidates of each item; for huge arrays."""
+    ranked: list[tuple[float, int, int]] = []
+    columns = range(len(predicted))
+    for start, worth in estimated_blocks(node, [*gold.values()], [*predicted.values()]):
+        places = _likeliest(worth, CANDIDATES, range(len(worth)), columns)
+        ranked += [(-worth[a, b], start + a, b) for a, b in places]
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, a, b in sorted(ranked):
+        if a not in pairs and b not in taken:
+            pairs[a] = b
+            taken.add(b)
+    return _named(pairs.items(), gold, predicted)
 
 
-# --- equal items ---------------------------------------------------------------------------------
+def estimated_blocks(
+    node: Node, gold: Sequence[Any], predicted: Sequence[Any]
+) -> Iterator[tuple[int, Matrix]]:
+    """Estimate how likely items belong together, for huge arrays a block of gold items at a time.
 
-
-class Side:
-    """The items of one side, their canonical texts, and their indices ordered by these."""
-
-    __slots__ = ("items", "order", "texts")
-
-    def __init__(self, items: Sequence[Any], memo: dict[int, str] | None = None) -> None:
-        self.items = items
-        self.texts = [
-            repr(item.key) + canonical_unordered(item.item, memo)
-            if isinstance(item, MapItem)
-            else canonical_unordered(item, memo)
-            for item in items
-        ]
-        copies = Counter(self.texts)  # they may differ in the order of arrays inside them
-        ties = [
-            (text, canonical(item) if copies[text] > 1 else "")
-            for text, item in zip(self.texts, items, strict=True)
-        ]
-        self.order = sorted(range(len(items)), key=ties.__getitem__)
-
-
-def pair_equal(
-    gold: Sequence[Any], predicted: Sequence[Any], start: int = 0
-) -> tuple[Pairs, list[int], list[int]]:
-    """Pair equal items from `start` on, and return the indices of both sides that are left."""
-    ours, theirs = Side(gold), Side(predicted)
-    return _peel(ours, theirs, *([i for i in s.order if i >= start] for s in (ours, theirs)))
-
-
-def _peel(
-    ours: Side, theirs: Side, left: list[int], right: list[int]
-) -> tuple[Pairs, list[int], list[int]]:
-    """Pair items that are equal but for the order of arrays inside them; return what is left.
-
-    Of equal items that are left, no more are kept than can find a partner (models that loop repeat
-    one item).
+    Yields the first gold item of a block, and the matrix of the block by predicted items; 0 where
+    two items are hopelessly unlike.
     """
-    waiting: dict[str, list[int]] = defaultdict(list)
-    for j in reversed(right):
-        waiting[theirs.texts[j]].append(j)
-    equal = [(i, waiting[text].pop()) for i in left if waiting.get(text := ours.texts[i])]
-    left, right = _without(equal, left, right)
-    for some, copies, texts in ((left, len(right), ours.texts), (right, len(left), theirs.texts)):
-        some[:] = [
-            i for n, i in enumerate(some) if n < copies or texts[some[n - copies]] != texts[i]
-        ]
-    return equal, left, right
-
-
-def _without(
-    pairs: Pairs, left: Iterable[int], right: Iterable[int]
-) -> tuple[list[int], list[int]]:
-    """Return the indices of both sides that are in no pair."""
-    done = {i for i, _ in pairs}, {j for _, j in pairs}
-    return [i for i in left if i not in done[0]], [j for j in right if j not in done[1]]
+    step = max(1, DENSE_PAIRS // (4 * len(predicted)))
+    for start in range(0, len(gold), step):
+        similar, likely = estimate(node, gold[start : start + step], predicted)
+        worth = similar + likely
+        worth[worth < HOPELESS] = 0.0
+        yield start, worth
 
 
 # --- estimates of all pairs -----------------------------------------------------------------------
@@ -432,17 +465,17 @@ def estimate(node: Node, gold: Sequence[Any], predicted: Sequence[Any]) -> tuple
     np.divide(total, count, out=total, where=count > 0)
     total[count == 0] = 1.0
     # where one item is a container and the other is not, they are compared as texts
-    kinds = [np.array([_container(item) for item in side]) for side in (gold, predicted)]
-    differ = kinds[0][:, None] != kinds[1]
+    kinds, other_kinds = (np.array(list(map(_container, side))) for side in (gold, predicted))
+    differ = kinds[:, None] != other_kinds
     if differ.any():
         total[differ] = similar_bags(gold, predicted, {})[0][differ]
         likely[differ] = False
     return total, likely
 
 
-def _container(item: Any) -> int:
+def _container(item: Any) -> str:
     kind = json_type(item.item if isinstance(item, MapItem) else item)
-    return {"object": 1, "array": 2}.get(kind, 0)
+    return kind if kind in ("object", "array") else ""
 
 
 def _columns(node: Node, items: Sequence[Any], nodes: dict[str, Node]) -> dict[str, dict[int, Any]]:
@@ -459,7 +492,11 @@ def _columns(node: Node, items: Sequence[Any], nodes: dict[str, Node]) -> dict[s
         for at, value, _, suffix in pair_up(node, item, MISSING):
             if value is not MISSING and value is not None:
                 nodes.setdefault(suffix or "item", at)
-                columns[suffix or "item"][row] = _first_of_class(at, value)
+                if at.config is not None and at.config.accepted:
+                    # any of the values that mean the same stands for all of them
+                    known = (m for m in (value, *class_members(at, value)) if m is not None)
+                    value = min(known, key=canonical)  # noqa: PLW2901
+                columns[suffix or "item"][row] = value
     return columns
 
 
@@ -484,71 +521,3 @@ def _estimated(node: Node | None, gold: list[Any], predicted: list[Any]) -> Esti
     if any(isinstance(value, dict | list) for value in (*gold, *predicted)):
         compare = similar_bags
     return compare(gold, predicted, params)
-
-
-def _first_of_class(node: Node, value: Any) -> Any:
-    """Return the first of the values that the schema declares to have the same meaning."""
-    if node.config is None or not node.config.accepted or isinstance(value, dict | list):
-        return value
-    classes = (members for members in node.config.accepted if value in members)
-    return next((m for m in next(classes, (value,)) if m is not None), value)
-
-
-def estimated_blocks(
-    node: Node, gold: Sequence[Any], predicted: Sequence[Any]
-) -> Iterator[tuple[int, Matrix]]:
-    """Estimate how likely items belong together, for huge arrays a block of gold items at a time.
-
-    Yields the first gold item of a block, and the matrix of the block by predicted items; 0 where
-    two items are hopelessly unlike.
-    """
-    step = max(1, DENSE_PAIRS // (4 * len(predicted)))
-    for start in range(0, len(gold), step):
-        similar, likely = estimate(node, gold[start : start + step], predicted)
-        worth = similar + likely
-        worth[worth < HOPELESS] = 0.0
-        yield start, worth
-
-
-def _solve_greedily(node: Node, gold: list[Any], predicted: list[Any]) -> Pairs:
-    """Pair the likeliest first, among the best candidates of each item; for huge arrays."""
-    ranked: list[tuple[float, int, int]] = []
-    for start, worth in estimated_blocks(node, gold, predicted):
-        ranked += [(-worth[a, b], start + a, b) for a, b in _likeliest(worth, CANDIDATES)]
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
-    for _, a, b in sorted(ranked):
-        if a not in pairs and b not in taken:
-            pairs[a] = b
-            taken.add(b)
-    return list(pairs.items())
-
-
-def solve(worth: NDArray[Any]) -> Pairs:
-    """Solve the assignment problem; pairs that are worth nothing take no part."""
-    if not worth.size:
-        return []
-    rows, columns = _solver()(worth, True)
-    kept = worth[rows, columns] > 0.0
-    return list(zip(rows[kept].tolist(), columns[kept].tolist(), strict=True))
-
-
-@cache
-def _solver() -> Any:
-    """Return ``scipy.optimize.linear_sum_assignment``.
-
-    Its module is loaded from its file: the package around it takes 0.3 s to import, more than the
-    rest of a first evaluation.
-    """
-    import scipy
-
-    folder = Path(scipy.__file__).with_name("optimize")
-    spec = PathFinder.find_spec("_lsap", [str(folder)])
-    if spec is not None and spec.loader is not None:
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-        if hasattr(module, "linear_sum_assignment"):
-            return module.linear_sum_assignment
-    from scipy.optimize import linear_sum_assignment
-
-    return linear_sum_assignment

@@ -103,51 +103,35 @@ class CountedNodes:
 
     def __init__(self, fields: pd.DataFrame, arrays: pd.DataFrame | None) -> None:
         ids = [name for name in ("run", "document") if name in fields]
-        counted = fields[fields["counted"].to_numpy(dtype=bool)]
-        labels = [*ids, "path", "gold_state", "predicted_state"]
-        is_first = np.zeros(len(counted), dtype=bool)
-        for name in labels:
-            column = counted[name].astype(object).to_numpy()
-            is_first |= np.append(True, column[1:] != column[:-1])[: len(column)]
-        starts = np.flatnonzero(is_first)
-        rows = counted.iloc[starts].reset_index(drop=True)
-        passed = counted["passed"].fillna(False).to_numpy(dtype=bool)
-        score = counted["score"].fillna(0.0).to_numpy(dtype=float)
-        size = np.diff(np.append(starts, len(counted)))
-        if len(rows):
-            failed = np.flatnonzero(~passed)
-            last = np.searchsorted(starts, failed, side="right") - 1
-            worst = dict(zip(last[::-1], failed[::-1], strict=True))  # the first metric that fails
-            rows = counted.iloc[[worst.get(n, at) for n, at in enumerate(starts)]]
-            rows = rows.reset_index(drop=True)
-            passed = np.logical_and.reduceat(passed, starts)
-            score = np.add.reduceat(score, starts) / size
+        counted = fields[fields["counted"].to_numpy(dtype=bool)].reset_index(drop=True)
+        labels = counted[[*ids, "path", "gold_state", "predicted_state"]].astype(object)
+        # the metrics of a node follow each other; its row is that of the first one that fails
+        node = (labels != labels.shift()).any(axis=1).cumsum()
+        passes = counted["passed"].fillna(False).astype(bool).groupby(node)
+        rows = counted.loc[passes.idxmin().to_numpy(dtype=int)].reset_index(drop=True)
+        passed = passes.all().to_numpy(dtype=bool)
+        score = counted["score"].fillna(0.0).astype(float).groupby(node).mean().to_numpy()
         weight = rows["weight"].to_numpy(dtype=float)
         if arrays is not None:
             items = arrays.set_index([*(i for i in ids if i in arrays), "path"])["gold_items"]
             keys = rows["path"] if not ids else pd.MultiIndex.from_frame(rows[[*ids, "path"]])
             found = items[~items.index.duplicated()].reindex(keys).to_numpy(dtype=float)
             weight = weight * np.fmax(1.0, found)
-        self.rows, self.failing = rows, ~passed
-        self.gains = weight * (1.0 - (passed if arrays is None else score))
-        self.weight = weight
-        groups = fields[ids].drop_duplicates() if ids else None
-        self.outputs = 1 if groups is None else max(1, len(groups))
-        self.output = np.zeros(len(rows), dtype=int)
-        if groups is not None:
-            self.output = pd.MultiIndex.from_frame(groups).get_indexer(
-                pd.MultiIndex.from_frame(rows[ids])
-            )
+        self.rows, self.failing, self.weight = rows, ~passed, weight
+        lost = 1.0 - (passed if arrays is None else score)
+        self.outputs, self.output = 1, np.zeros(len(rows), dtype=int)
+        if ids:
+            outputs = pd.MultiIndex.from_frame(fields[ids].drop_duplicates())
+            self.outputs = max(1, len(outputs))
+            self.output = outputs.get_indexer(pd.MultiIndex.from_frame(rows[ids]))
         in_items = rows["field"].str.contains(r"\[\]|\.\*", regex=True).to_numpy(dtype=bool)
         invented = (rows["outcome"] == "hallucination").to_numpy(dtype=bool)
         is_undeclared = (rows["metric"] == "undeclared").to_numpy(dtype=bool)
         #: Those that do not count any more if the value is gone.
         self.vanishing = invented & (in_items | is_undeclared)
-        totals = self._sums(weight)
-        if not totals.all():  # only weights of 0 count all the same
-            flat = (totals == 0)[self.output]
-            self.weight = np.where(flat, 1.0, weight)
-            self.gains = np.where(flat, ~passed if arrays is None else 1.0 - score, self.gains)
+        is_flat = (self._sums(weight) == 0)[self.output]  # only weights of 0 count all the same
+        self.weight = np.where(is_flat, 1.0, weight)
+        self.gains = self.weight * lost
         self.score = self.without(np.zeros(len(rows), dtype=bool))
 
     def _sums(self, values: np.ndarray) -> np.ndarray:
@@ -180,8 +164,7 @@ class CountedNodes:
         causes = []
         for key in ranked[:_NAMED]:
             some = groups[key]
-            named = items[some]
-            number = len(set(zip(self.output[some], named, strict=True)))
+            number = len(set(zip(self.output[some], items[some], strict=True)))
             without = self._without(some)
             what = self._what(key[1], some, number, result)
             causes.append(Cause((key[0],), key[1], number, of[key[0]], without - self.score, what))
@@ -246,29 +229,27 @@ class CountedNodes:
     def _sentence(
         self, branch: str, causes: Sequence[Cause], taken: Sequence[int], without: float
     ) -> str:
-        score, first, everything = ratio_text(self.score), causes[0], int(self.failing.sum())
+        score, name, first = ratio_text(self.score), _quoted(branch), causes[0]
         if not branch:
             return f"{score} because {_several(causes)}"
-        weight, total = self.weight[list(taken)].sum(), self.weight.sum()
         if first.kind == _INVALID:
             return f"{score} because {first.text}; without that {ratio_text(without)}"
+        weight, total = self.weight[list(taken)].sum(), self.weight.sum()
         if len(causes) > 1:
-            shares = f"{len(taken):,} of {everything:,} failing fields are"
-            if len(taken) == everything:
-                shares = f"all {everything:,} failing fields are"
+            failing = int(self.failing.sum())
+            share = "all" if len(taken) == failing else f"{len(taken):,} of"
             # gold of another type than the schema's explains what is missing and spurious beside it
             types = [cause.text for cause in causes if cause.kind == "gold_type_mismatch"]
-            parts = [_part(cause, branch) for cause in causes]
-            how = f" and its {types[0]}" if types else f": {', '.join(parts)}"
-            why = f"{shares} in {_quoted(branch)}{how}"
+            parts = ", ".join(_part(cause, branch) for cause in causes)
+            how = f" and its {types[0]}" if types else f": {parts}"
+            why = f"{share} {failing:,} failing fields are in {name}{how}"
         elif len(taken) == 1 and weight > max(1, _OUTWEIGHS * total):
-            why = (
-                f"{_quoted(branch)} weighs {weight:,.6g} of {total:,.6g} and {_clause(first.text)}"
-            )
+            what = first.text
+            fails = f"its {what}" if what.startswith("gold is ") else f"fails ({what})"
+            why = f"{name} weighs {weight:,.6g} of {total:,.6g} and {fails}"
         elif first.kind.endswith("_items"):
-            verb = "is" if first.failing == 1 else "are"
-            noun, _, gone = first.text.rpartition(" ")
-            why = f"{noun} of {_quoted(branch)} {verb} {gone}"
+            items, _, gone = first.text.rpartition(" ")
+            why = f"{items} of {name} {'is' if first.failing == 1 else 'are'} {gone}"
         else:
             often = f" in {first.failing:,} of {first.of:,}" if first.of > 1 else ""
             why = f"{_quoted(first.fields[0])} fails{often} ({first.text})"
@@ -283,6 +264,22 @@ def _part(cause: Cause, branch: str) -> str:
         return cause.text
     rest = cause.fields[0].removeprefix(branch).removeprefix("[]").removeprefix(".")
     return f"{_quoted(rest or branch)} {cause.failing:,} ({cause.text})"
+
+
+def _several(causes: Sequence[Cause]) -> str:
+    """Join causes with what each costs; those that cost the same are named together."""
+    by_cost: dict[tuple[bool, str], list[Cause]] = {}
+    for cause in causes:
+        by_cost.setdefault((cause.kind == _INVALID, ratio_text(cause.cost)), []).append(cause)
+    parts = []
+    for (is_invalid, cost), some in by_cost.items():
+        if is_invalid:
+            parts.append(f"{some[0].text}, which costs {cost}")
+        else:
+            names = [f"{_quoted(cause.fields[0])} ({cause.text})" for cause in some]
+            costs, each = ("costs", "") if len(names) == 1 else ("cost", " each")
+            parts.append(f"{_and(names)} {costs} {cost}{each}")
+    return ", ".join(parts)
 
 
 def _branch(losses: dict[tuple[str, str], float]) -> str:
@@ -304,28 +301,6 @@ def _branch(losses: dict[tuple[str, str], float]) -> str:
 
 def _is_below(field: str, branch: str) -> bool:
     return not branch or field == branch or field.startswith((branch + ".", branch + "["))
-
-
-def _clause(text: str) -> str:
-    """Continue a sentence about a field."""
-    return f"its {text}" if text.startswith("gold is ") else f"fails ({text})"
-
-
-def _several(causes: Sequence[Cause]) -> str:
-    """Join causes with what each costs; those that cost the same are named together."""
-    by_cost: dict[str, list[str]] = {}
-    for cause in causes:
-        name, why = _quoted(cause.fields[0]), cause.text
-        if cause.kind == _INVALID:
-            name, why = "what is not JSON", " ".join(cause.text.split()[:2])
-        name = f"{name} ({why})"
-        by_cost.setdefault(ratio_text(cause.cost), []).append(name)
-    parts = [
-        f"{_and(names)} cost{'s' if len(names) == 1 else ''} {cost}"
-        + (" each" if len(names) > 1 else "")
-        for cost, names in by_cost.items()
-    ]
-    return ", ".join(parts)
 
 
 def _quoted(name: str) -> str:
@@ -356,15 +331,17 @@ def _text(value: Any) -> str | None:
 def _types_differ(row: pd.Series[Any], schema: Any) -> str:
     """Say which type gold has and which one the schema declares."""
     node = next((n for n in schema.nodes() if n.schema_path == row["schema_path"]), None)
-    gold = row["gold"]
-    values = gold if isinstance(gold, list) else [gold]
-    item = node.children.items if node is not None and isinstance(gold, list) else node
-    mine = {_TYPES.get(json_type(value), json_type(value)) for value in values}
-    declared = [_TYPES.get(kind, kind) for kind in (item.types if item is not None else ())]
-    declared = [kind for kind in declared if kind != "null"]
-    if len(mine) != 1 or not declared:
+    values = [row["gold"]]
+    if isinstance(row["gold"], list):
+        values, node = row["gold"], node and node.children.items
+    found, declared = (
+        {_TYPES.get(kind, kind): None for kind in kinds}
+        for kinds in (map(json_type, values), node.types if node is not None else ())
+    )
+    declared.pop("null", None)
+    if len(found) != 1 or not declared:
         return _WORDS["gold_type_mismatch"]
-    return f"gold is {mine.pop()} where the schema declares {' or '.join(declared)}"
+    return f"gold is {next(iter(found))} where the schema declares {' or '.join(declared)}"
 
 
 # --- arrays ---------------------------------------------------------------------------------------
@@ -372,16 +349,15 @@ def _types_differ(row: pd.Series[Any], schema: Any) -> str:
 
 def _array_causes(ev: Any, path: str) -> Causes:
     """Find why items of an array do not match, by the fields that fail together."""
-    arrays = ev.arrays
+    arrays, matches = ev.arrays, ev.matches
     array = arrays[arrays["path"] == ev.array_path(path)].iloc[0]
     if array["matched"] is pd.NA:
         return Causes(float("nan"), (), float("nan"), "its items were not aligned")
-    gold, predicted, matched = (
-        int(array[name]) for name in ("gold_items", "predicted_items", "matched")
+    matched, gold, predicted = (
+        int(array[name]) for name in ("matched", "gold_items", "predicted_items")
     )
     kind = Profile.named(ev.profile).array_score
     score = array_score(matched, gold, predicted, kind)
-    matches = ev.matches
     matches = matches[(matches["path"] == array["path"]) & (matches["status"] != "matched")]
     groups: dict[tuple[str, ...] | str, list[int]] = {}
     for at, (status, failed) in enumerate(
@@ -389,23 +365,21 @@ def _array_causes(ev: Any, path: str) -> Causes:
     ):
         groups.setdefault(status if status != "differing" else tuple(failed), []).append(at)
     causes = []
+    fields: tuple[str, ...]
     for key, some in groups.items():
         n = len(some)
-        if isinstance(key, str):
-            is_missed = key == "missed"
-            more = (
-                (matched + n, gold, predicted + n) if is_missed else (matched, gold, predicted - n)
-            )
-            side, whose = (gold, "gold") if is_missed else (predicted, "predicted")
-            text = f"{n:,} of {side:,} {whose} items {'is' if n == 1 else 'are'} {key}"
-            cause = Cause((), f"{key}_items", n, side, array_score(*more, kind) - score, text)
+        if key == "missed":
+            fields, of, mended = (), gold, (matched + n, gold, predicted + n)
+            text = f"{n:,} of {gold:,} gold items {'is' if n == 1 else 'are'} missed"
+        elif key == "spurious":
+            fields, of, mended = (), predicted, (matched, gold, predicted - n)
+            text = f"{n:,} of {predicted:,} predicted items {'is' if n == 1 else 'are'} spurious"
         else:
-            cost = array_score(matched + n, gold, predicted, kind) - score
-            text = f"{n:,} of {gold:,} items fail only in "
-            text = text.replace("fail", "fails", 1) if n == 1 else text
-            text += _fields_text(key, array["field"], matches.iloc[some])
-            cause = Cause(key, "fails_only_in", n, gold, cost, text)
-        causes.append(cause)
+            fields, of, mended = tuple(key), gold, (matched + n, gold, predicted)
+            text = f"{n:,} of {gold:,} items {'fails' if n == 1 else 'fail'} only in "
+            text += _fields_text(fields, array["field"], matches.iloc[some])
+        name = f"{key}_items" if isinstance(key, str) else "fails_only_in"
+        causes.append(Cause(fields, name, n, of, array_score(*mended, kind) - score, text))
     causes.sort(key=lambda cause: -round(cause.cost, 9))
     if not causes:
         return Causes(score, (), score, "")

@@ -6,8 +6,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from extractbench_nb.core.field_metrics.built_in_metrics import string_normalized
-from extractbench_nb.core.field_metrics.estimates import equal_codes
-from extractbench_nb.core.field_metrics.registry import REGISTRY
 from extractbench_nb.core.pairing import pair_up, resolve_union, same_as_wholes
 from extractbench_nb.core.schema.schema_nodes import MISSING, PRESENT, Node, state_of
 from extractbench_nb.core.scoring import ALIGNED, Pending, Scored, Scorer, point_score
@@ -134,7 +132,6 @@ class ItemComparer:
         self.scorer = scorer
         self._pairs: dict[tuple[Node, int, int], PairScore] = {}
         self._field_scores: dict[tuple[Any, ...], FieldScore] = {}
-        self._costly: dict[Node, bool] = {}
         self._flattened: dict[int, list[MapItem]] = {}
         self._kept: list[Any] = []
 
@@ -143,64 +140,36 @@ class ItemComparer:
         raise NotImplementedError
 
     def compare(self, node: Node, gold: Any, predicted: Any) -> PairScore:
-        """Compare two items."""
-        return self.at_most(node, gold, predicted, exactly=True)[0]
-
-    def at_most(
-        self, node: Node, gold: Any, predicted: Any, *, exactly: bool = False
-    ) -> tuple[PairScore, bool]:
-        """Return how similar two items are at most, and whether they may be less similar.
-
-        Texts and arrays that differ count as equal: they take most of the time, and most pairs of
-        items are unlike.
-        """
+        """Compare two items; of a map of arrays, their keys count as much as the items."""
         key = (node, id(gold), id(predicted))
         known = self._pairs.get(key)
         if known is not None:
-            return known, False
-        is_bound = False
+            return known
         if isinstance(gold, MapItem):
             same = same_key(gold, predicted)
-            inner, is_bound = self.at_most(node, gold.item, predicted.item, exactly=exactly)
+            inner = self.compare(node, gold.item, predicted.item)
             result = PairScore((inner.similarity + same) / 2, inner.matched and same)
         elif never_match(gold, predicted):
             result = PairScore(unlike_similarity(gold, predicted), False)
         else:
-            result, is_bound = self._compare_fields(node, gold, predicted, exactly)
-        if not is_bound:
-            self._pairs[key] = result
-        return result, is_bound
+            result = self._compare_fields(node, gold, predicted)
+        self._pairs[key] = result
+        return result
 
-    def _compare_fields(
-        self, node: Node, gold: Any, predicted: Any, exactly: bool
-    ) -> tuple[PairScore, bool]:
+    def _compare_fields(self, node: Node, gold: Any, predicted: Any) -> PairScore:
         points = pair_up(node, gold, predicted)
         if not points:  # no scored field: equality of the whole value
             same = same_as_wholes(gold, predicted)
-            return PairScore(float(same), same), False
+            return PairScore(float(same), same)
         accepted = self.scorer.accepted.of_scalars(gold)
-        total, present, matched, is_bound = 0.0, 0, True, False
+        total, present, matched = 0.0, 0, True
         for at, one, two, suffix in points:
-            if not exactly and one and two and one != two and self._is_costly(at):
-                total, present, is_bound = total + 1.0, present + 1, True
-                continue
             others = accepted.get(normal_path(suffix), ()) if accepted else ()
             score, passed, is_present = self._score_field(at, one, two, others)
             matched = matched and passed
             if is_present:
                 total, present = total + score, present + 1
-        return PairScore(total / present if present else 1.0, matched), is_bound
-
-    def _is_costly(self, node: Node) -> bool:
-        """Whether a metric of a node takes more than a comparison of codes or numbers."""
-        is_costly = self._costly.get(node)
-        if is_costly is None:
-            specs = node.config.metrics if node.config is not None else ()
-            entries = [REGISTRY.entries.get(spec.metric_id) for spec in specs]
-            is_costly = self._costly[node] = node.kind == "array" or any(
-                entry is None or entry.estimate is not equal_codes for entry in entries
-            )
-        return is_costly
+        return PairScore(total / present if present else 1.0, matched)
 
     def _score_field(
         self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] = ()

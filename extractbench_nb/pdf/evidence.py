@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -14,7 +15,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec, as_pandas
 from extractbench_nb.core.values import member, private_copy
-from extractbench_nb.errors import InputError, MissingPdfError, no_column
+from extractbench_nb.errors import InputError, MissingPdfError, nearest, no_column
 from extractbench_nb.pdf.page_text import MOST_HITS, PdfText, index_of, shape_of
 from extractbench_nb.pdf.pages import EDGES, Box, HasPdfs, lines_of, pdf_of
 from extractbench_nb.pdf.search import (
@@ -34,6 +35,8 @@ from extractbench_nb.support.token_counts import gpt2
 #: A document of some twenty pages; shorter ones count as that long.
 _WORDS, _NUMBERS, _DATES = 10_000, 1_000, 10
 _YEARS_IN_USE = 20
+#: Unknown paths that a warning lists.
+_LISTED = 3
 
 
 def specificity(value: str | float, index: PdfText) -> float:
@@ -451,7 +454,8 @@ def score_citations(
         One row per citation in their order, see `CITATION_COLUMNS`. ``verdict`` is ``right_place``
         (a right value that is printed on the cited page, and in the box if there is one),
         ``elsewhere`` (one that is printed, but not there), ``not_printed`` (one that is not found),
-        ``wrong_value``, or ``unknown`` (no verdict on the value, or nothing to look up).
+        ``wrong_value``, or ``unknown`` (no verdict on the value, or nothing to look up). A warning
+        lists paths that the result does not have.
 
     Raises
     ------
@@ -523,6 +527,10 @@ def score_citations(
             f"citations: no {', '.join([*keys, 'path'])} is one of the result; the first is "
             f"{', '.join(repr(rows[0][name]) for name in [*keys, 'path'])}"
         )
+    if unknown := list(dict.fromkeys(row["path"] for row in rows if row["field"] is None)):
+        more = f" and {len(unknown) - _LISTED:,} more" if len(unknown) > _LISTED else ""
+        problem = f"citations: not in the result: {', '.join(map(repr, unknown[:_LISTED]))}{more}"
+        warnings.warn(f"{problem}; {nearest(unknown[0], set(own['path']))}", stacklevel=2)
     return CITATION_COLUMNS.from_records(rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import pandas as pd
 
 from extractbench_nb.core import read_predicted
 from extractbench_nb.core.frames import TEXT, Column, DescribedFrames, FrameSpec, as_pandas
+from extractbench_nb.core.values import canonical
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.pdf import grounded
 from extractbench_nb.runs import Documents, evaluate_runs, frame_of_runs
@@ -273,6 +275,8 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     requires only 1/4 and ignores contradictions. Over documents, it ranges from a lower bootstrap
     bound of the former to an upper bound of the latter. There is no estimate if there are fewer
     than three vendors, if the mean agreement is below 1/2, or if the gap to gold is large.
+    Runs with the same outputs for at least three documents count as one vendor, with a warning,
+    unless all runs have the same outputs.
 
     Examples
     --------
@@ -291,6 +295,10 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
     outputs = pd.concat([votes[["run", "document"]].assign(readable=True), others])
     outputs = outputs.groupby(["run", "document"], sort=False)["readable"].any().reset_index()
     vendor_of = _vendors_of(outputs["run"].unique(), vendors)
+    for names in _copies(votes):
+        listed = cut(", ".join(map(repr, names)), 100)
+        warnings.warn(f"{listed} have the same outputs and count as one vendor", stacklevel=2)
+        vendor_of |= dict.fromkeys(names, vendor_of[names[0]])
     outputs["vendor"] = outputs["run"].map(vendor_of)
     voters = outputs[outputs["readable"]].groupby("document")["vendor"].nunique()
     enough = set(voters.index[voters >= _FEWEST])
@@ -324,6 +332,22 @@ def estimate(  # noqa: PLR0913 - options, all but the first by name
         rows = rows.sort_values("estimate", ascending=spec.name != "runs", kind="stable")
         frames[spec.name] = spec.build({name: rows[name].tolist() for name in spec.names})
     return Estimate(fired, vendor_of, **frames)
+
+
+def _copies(votes: pd.DataFrame) -> list[list[str]]:
+    """Return the runs that have the same outputs, if other runs differ from these."""
+    values_of: dict[frozenset[tuple[str, str, str]], list[str]] = {}
+    for run, rows in votes.drop_duplicates(_IDS).groupby("run", sort=False):
+        if rows["document"].nunique() >= _FEWEST:
+            texts = map(canonical, rows["predicted"])
+            values = frozenset(zip(rows["document"], rows["path"], texts, strict=True))
+            values_of.setdefault(values, []).append(str(run))
+    wrong = votes[votes["readable"] & ~votes["right"]]
+    return [
+        names
+        for names in values_of.values()
+        if len(names) > 1 and (wrong["run"].isin(names) & ~wrong["other"].isin(names)).any()
+    ]
 
 
 def _units(

@@ -38,8 +38,6 @@ from extractbench_nb.tables.grid_similarity import (
 from extractbench_nb.tables.grits_result import NEARLY, kind_of
 from extractbench_nb.tables.objects import (
     Detected,
-    detected_objects,
-    detected_words,
     score_detections,
 )
 from extractbench_nb.tables.paper import is_complex, pubtables
@@ -684,11 +682,10 @@ def _score_image(names: Sequence[str], variant: str, threshold: float, item: _It
         return _Scored(False, True, problem, missing)
     problems = [problem]
     is_readable, found = predicted is not None, predicted or from_objects([])
-    true_objects = detected_objects(true.given[0], "objects")
-    objects = detected_objects(found.given[0], "objects")
+    (true_objects, words), (objects, _) = true.read, found.read
     if is_readable:
         problems = _named("true object", true_objects.problems)
-        problems += _named("word", detected_words(true.given[1], "words").problems)
+        problems += _named("word", words.problems)
         problems += _named("predicted object", objects.problems)
         if item[2] is None:
             problems.append("no prediction")

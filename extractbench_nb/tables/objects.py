@@ -111,8 +111,8 @@ def detected_words(given: Any, where: str) -> Words:
     boxes = _boxes(corners, problems)
     order = np.zeros((len(texts), 4), dtype=np.int64)
     order[:, 2] = range(len(texts))
-    for place, name in enumerate(_ORDER):
-        for n, number in enumerate(columns[name]):
+    for place, numbers in enumerate(columns[name] for name in _ORDER):
+        for n, number in enumerate(numbers if {*map(type, numbers)} != {type(None)} else ()):
             if isinstance(number, int | float | np.integer) and -_MOST < number < _MOST:
                 order[n, place] = int(number)
     kept = [n for n in range(len(texts)) if n not in problems]
@@ -130,7 +130,7 @@ def _columns(
         missing = [name for name in needed if name not in given]
         if missing and len(given):
             raise InputError(f"{where}: {no_column(missing[0], given)}")
-        given = given[[n for n in (*names, "bbox", *_CORNERS) if n in given]].to_dict("records")
+        return _frame_columns(given, names)
     if not isinstance(given, list | tuple):
         raise InputError(
             f"{where} is {type(given).__name__}; expected a DataFrame or a list of dicts with "
@@ -150,13 +150,29 @@ def _columns(
     return columns, corners, problems
 
 
+def _frame_columns(
+    given: pd.DataFrame, names: tuple[str, ...]
+) -> tuple[dict[str, list[Any]], list[Any], dict[int, str]]:
+    """Return the same of a frame, column by column: most of the time goes into reading objects."""
+    given = given.loc[:, ~given.columns.duplicated()] if not given.columns.is_unique else given
+
+    def values(name: str) -> list[Any]:
+        return given[name].tolist() if name in given else [None] * len(given)
+
+    edges = ["bbox"] if "bbox" in given else [*_CORNERS]
+    corners = [values(name) for name in edges]
+    boxes = corners[0] if "bbox" in given else list(map(list, zip(*corners, strict=True)))
+    return {name: values(name) for name in names}, boxes, {}
+
+
 def _boxes(corners: list[Any], problems: dict[int, str]) -> Numbers:
     """Return boxes of shape (count, 4), and say what is wrong with those that cannot be used."""
     boxes = np.full((len(corners), 4), np.nan)
     for n, box in enumerate(corners):
         edges = list(box) if isinstance(box, Sequence | np.ndarray) else []
         if len(edges) == len(_CORNERS):
-            boxes[n] = list(map(_number, edges))
+            plain = {float, int}.issuperset(map(type, edges))  # most boxes are like that
+            boxes[n] = edges if plain else list(map(_number, edges))
     are_finite = np.isfinite(boxes).all(axis=1)
     for n in np.flatnonzero(~are_finite | (boxes[:, :2] >= boxes[:, 2:]).any(axis=1)).tolist():
         box = list(corners[n]) if isinstance(corners[n], tuple | np.ndarray) else corners[n]

@@ -13,6 +13,7 @@ import pandas as pd
 
 from extractbench_nb.core.frames import Column, FrameSpec
 from extractbench_nb.tables.cells import (
+    EMPTY,
     Cell,
     Indices,
     Numbers,
@@ -20,7 +21,6 @@ from extractbench_nb.tables.cells import (
     check_share,
     covered_grid,
     leading,
-    table_of_cells,
 )
 from extractbench_nb.tables.objects import (
     CORNER_COLUMNS,
@@ -87,13 +87,15 @@ class ResolvedTable:
 
     The cells of ``table`` have texts and boxes. ``confidence`` is the fit of the words into cells,
     0 to 1: the mean of the smallest and the average share of a word that one cell holds; 0 without
-    words. ``threshold`` is the least score, ``given`` the arguments of `from_objects`.
+    words. ``threshold`` is the least score, ``given`` the arguments of `from_objects`, and ``read``
+    the objects and words of these as arrays.
     """
 
     table: Table
     confidence: float
     threshold: float
     given: tuple[Any, Any]
+    read: tuple[Detected, Words]
     _objects: Sequence[tuple[Any, ...]] = ()
     _changes: Sequence[tuple[Any, ...]] = ()
 
@@ -110,7 +112,7 @@ class ResolvedTable:
     @cached_property
     def raw(self) -> Table:
         """The detected box of each position, for ``rawloc`` of `grits`: no conflict is resolved."""
-        return _raw_grid(self.given[0], self.threshold)
+        return _raw_grid(self.read[0], self.threshold)
 
     def with_threshold(self, threshold: float) -> ResolvedTable:
         """Resolve the conflicts of the same objects at another threshold, 0 to 1."""
@@ -182,17 +184,18 @@ def from_objects(objects: Any, words: Any = None, *, threshold: float = 0.5) -> 
     problems += [(None, f"word {n}: {problem}") for n, problem in read.problems.items()]
     changes = [(n, "read", "dropped", problem, None, None) for n, problem in problems]
     given = (objects, words)
-    return ResolvedTable(made, confidence, threshold, given, listed, changes + draft.changes)
+    changes += draft.changes
+    return ResolvedTable(made, confidence, threshold, given, (detected, read), listed, changes)
 
 
-def _raw_grid(objects: Any, threshold: float) -> Table:
+def _raw_grid(objects: Detected, threshold: float) -> Table:
     """Return the detected box of each position, without conflict resolution.
 
     The box of a position is the intersection of its row and column, reversed if these do not meet;
     a spanning cell has the positions whose row and column it covers by half or more, and the box
     that the model gave. The better spanning cell counts if two overlap.
     """
-    _, labels, scores, boxes, _ = detected_objects(objects, "objects")
+    _, labels, scores, boxes, _ = objects
     ranked = [n for n in np.lexsort((*boxes.T, -scores)) if scores[n] >= threshold]
     sides = []
     for axis, label in ((1, "table row"), (0, "table column")):
@@ -214,7 +217,7 @@ def _raw_grid(objects: Any, threshold: float) -> Table:
     meets = _common(rows[down], columns[across]).tolist()
     for row, column, box in zip(down.tolist(), across.tolist(), meets, strict=True):
         cells.append(Cell((row,), (column,), box=tuple(box)))
-    return table_of_cells(cells)
+    return Table(tuple(cells), covered_grid(cells, free.shape)[0]) if cells else EMPTY
 
 
 _Lines: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
@@ -242,7 +245,8 @@ class _Draft:
     """
 
     def __init__(self, detected: Detected, words: Words, threshold: float) -> None:
-        self.numbers, self.labels, self.scores, self.boxes, _ = detected
+        self.numbers, self.labels, self.scores, boxes, _ = detected
+        self.boxes = boxes.copy()  # they are changed
         self.words, self.threshold = words, threshold
         self.is_header = np.zeros(len(self.labels), dtype=bool)
         self.lines: dict[int, _Lines] = {}
@@ -446,7 +450,7 @@ class _Draft:
         """Make the cells of a table, and assign words to them; rows and columns shrink to words."""
         _, rows, columns, header, spanning, words = structure
         if not rows or not columns:
-            return table_of_cells([]), 0.0
+            return EMPTY, 0.0
         lines = [self.lines[n] for n in spanning]
         free = np.ones((len(columns), len(rows)), dtype=bool)
         for its_rows, its_columns in lines:

@@ -489,8 +489,7 @@ class FailureExplorer(View):
             shown = rows.frame.iloc[places]
             found = find_causes(shown if "weight" in shown else shown.assign(weight=1.0))
             value, cause = ratio_text(found.score), ui.because(found.text) or ["pass rate"]
-            mean = ratio_text(float(rows.means(places)["score"].iloc[0]))
-            about.insert(0, f"mean score {mean} of {plural(outputs, 'output')}")
+            about.insert(0, plural(outputs, "output"))
         else:
             scores = [
                 float(rows.means(own)["score"].iloc[0]) if len(own) else np.nan

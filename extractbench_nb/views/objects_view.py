@@ -17,7 +17,6 @@ from extractbench_nb.tables import (
     STRUCTURE_LABELS,
     ResolvedTable,
     TableImage,
-    detected_objects,
     from_objects,
     grits,
     is_share,
@@ -99,7 +98,7 @@ class ObjectsView(View):
         self._grits = None if self._true is None else grits(self._true, result.table)
         self._steps = ui.rows_of(result.changes)
         fates = {number: action for number, _, action, *_ in self._steps}
-        found = detected_objects(result.given[0], "objects")
+        found = result.read[0]
         columns = found.numbers, found.labels, found.scores.tolist(), found.boxes.tolist()
         self._detected = {
             number: Object(number, label, score, tuple(box), fates.get(number, "kept"))

@@ -315,7 +315,7 @@ def style(*views: View, static: bool = False) -> str:
     """Return the stylesheet of views, for a live page or for the static fallback of a view.
 
     All its rules are as strong as rules with an id, so that those of a notebook do not change a
-    twin, and those of a twin apply to twins of its kind only: their order says which holds.
+    static fallback, and those of a fallback apply to its kind only: their order says which holds.
     """
     colours = f".xb-theme {{{css_variables(LIGHT)}}}\n{_DARK} {{{css_variables(DARK)}}}\n"
     around = asset("theme.css", *(["static.css"] if static else []))

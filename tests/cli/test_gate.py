@@ -143,3 +143,11 @@ def test_what_cannot_be_compared_has_a_status_of_its_own(
     other = call("gate", folders / "good", paper.save(tmp_path / "paper"))
     assert other.status == 2
     assert "error: the baseline was evaluated with profile 'strict'" in other.err
+    both = xb.load_dataset("sample").runs.query("run in ['quill-mini', 'quill-large']")
+    several = xb.evaluate_runs(both, dataset=dataset, progress=False).save(tmp_path / "several")
+    for sides, options, problem in (
+        (("good", several), [], "candidate has 2 runs; choose one with --run: 'quill-large'"),
+        ((several, "good"), ["--baseline-run", "x"], "error: --baseline-run 'x' is not in the"),
+    ):
+        done = call("gate", *(folders / side for side in sides), *options)
+        assert (done.status, problem in done.err) == (2, True), done.err

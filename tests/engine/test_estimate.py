@@ -145,6 +145,32 @@ def test_beyond_memory_the_likeliest_are_paired(
     assert ev.arrays.loc[0, "matched"] == len(values)
 
 
+@pytest.mark.parametrize(
+    "gold, predicted, most",
+    [
+        pytest.param(range(600), range(600, 612), 12 * 6, id="many in gold"),
+        pytest.param(range(12), range(12, 612), 12 * 6, id="many predicted"),
+        pytest.param([0] * 20, [1] * 20, 1, id="one pair of values"),
+    ],
+)
+def test_few_pairs_are_compared(gold: Any, predicted: Any, most: int) -> None:
+    calls = []
+
+    @xb.metric
+    def counting(gold: str, predicted: str) -> float:
+        calls.append((gold, predicted))
+        return 0.0
+
+    words = ["".join(random.Random(n).choices("abcdef", k=12)) for n in range(612)]
+    sides = (
+        {"a": [{"text": words[k], "n": first + at} for at, k in enumerate(side)]}
+        for first, side in ((0, gold), (1000, predicted))
+    )
+    items = {"type": "object", "properties": {"text": {"type": "string"}, "n": {"type": "integer"}}}
+    xb.evaluate(array_of(items), *sides, metrics={"a[].text": counting}, profile="paper")
+    assert 0 < len(calls) <= most
+
+
 def test_a_model_that_loops_costs_only_its_items() -> None:
     gold = [f"{a} {b}" for a in FIRST for b in LAST]
     ev = xb.evaluate(

@@ -96,7 +96,7 @@ def brute_force(worth: list[list[tuple[bool, float]]], least: float) -> tuple[in
     )
 
 
-@pytest.mark.parametrize("least", [0.0, 0.5])
+@pytest.mark.parametrize("least", [0.0, 0.2, 0.5])
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", KINDS)
 def test_brute_force(kind: str, seed: int, least: float) -> None:
@@ -104,7 +104,8 @@ def test_brute_force(kind: str, seed: int, least: float) -> None:
     items = KINDS[kind]
     array = arr(items)
     if least:
-        array["evaluation_config"] = "array_llm"  # 0.5 by default
+        params = {} if least == 0.5 else {"align_threshold": least}  # 0.5 by default
+        array["evaluation_config"] = {"metric_id": "array_llm", "params": params}
     schema = xb.schema.parse_schema(obj(r=array))
     gold = [value(items, rng) for _ in range(rng.randint(1, 6))]
     predicted = [value(items, rng) for _ in range(rng.randint(1, 6))]
@@ -186,6 +187,18 @@ def test_an_item_that_fits_nowhere_takes_no_partner_away(profile: str) -> None:
     )
     pairs = [ev.arrays.loc[0, "differing"] for ev in (alone, both)]
     assert pairs == [1, 1]
+
+
+def test_more_similarity_goes_before_more_pairs() -> None:
+    """One pair that has 9 of 10 fields in common is better than two that have 3."""
+    items = obj(**{f"f{n}": {"type": "integer"} for n in range(10)})
+    array = {**arr(items), "evaluation_config": {
+        "metric_id": "array_llm", "params": {"align_threshold": 0.2}}}  # fmt: skip
+    rows = [{f"f{n}": int(digit) for n, digit in enumerate(digits)} for digits in
+            ("0000000000", "0005555555", "0000000001", "7777000777")]  # fmt: skip
+    ev = xb.evaluate(obj(r=array), {"r": rows[:2]}, {"r": rows[2:]})
+    pairs = ev.matches.dropna(subset=["gold_index", "predicted_index"])
+    assert pairs["similarity"].tolist() == [0.9]
 
 
 DUPLICATES = [("aabb", "ab", 2, 2, 0), ("ab", "aabb", 2, 0, 2), ("aaa", "aa", 2, 1, 0),

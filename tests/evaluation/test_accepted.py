@@ -133,6 +133,38 @@ def test_the_best_reading_scores(name: str, profile: str) -> None:
         pd.testing.assert_frame_equal(ev.fields, before.fields)
 
 
+def letters(text: str) -> dict[str, str]:
+    return dict(zip("abc", text, strict=False))
+
+
+#: Gold, predicted, path and value of an alternative, pairs with their similarity.
+PAIRS: dict[str, tuple[list[str], list[str], str, Any, list[tuple[int, int, float]]]] = {
+    "a value": (["y1", "x1"], ["p1"], "$.r[0].a", "p", [(0, 0, 1.0)]),
+    "an item, of the nearest partner": (
+        ["111"], ["999", "228"], "$.r[0]", letters("222"), [(0, 1, 2 / 3)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("gold, predicted, path, value, expected", PAIRS.values(), ids=PAIRS)
+def test_an_alternative_finds_the_partner(
+    gold: list[str], predicted: list[str], path: str, value: Any, expected: Any
+) -> None:
+    schema = obj(r=arr(obj(**dict.fromkeys("abc", EXACT))))
+    sides = ({"r": [letters(text) for text in side]} for side in (gold, predicted))
+    ev = xb.evaluate(schema, *sides, accepted=[{"path": path, "value": value}])
+    rows = ev.matches.dropna(subset=["gold_index", "predicted_index"])
+    found = rows[["gold_index", "predicted_index", "similarity"]].to_numpy().tolist()
+    assert found == [pytest.approx(list(pair)) for pair in expected]
+
+
+@pytest.mark.parametrize("gold, predicted", [("yes", True), (True, "yes"), (True, 1), (1, "yes")])
+def test_values_that_mean_the_same_may_be_of_another_type(gold: Any, predicted: Any) -> None:
+    config = {"metric_id": "string_exact", "accepted": [["yes", True, 1]]}
+    schema = obj(a={"type": ["string", "boolean", "number"], "evaluation_config": config})
+    assert xb.evaluate(schema, {"a": gold}, {"a": predicted}).fields["passed"].tolist() == [True]
+
+
 def test_gold_stays_gold_in_the_row() -> None:
     accepted = [{"path": "$.country", "value": "U.S.A"}, {"path": "$.total", "value": 33}]
     ev = xb.evaluate(SCHEMA, GOLD, changed(country="U.S.A", total=330), accepted=accepted)

@@ -61,7 +61,13 @@ def _several(output):
     output["tags"].append("violet")
 
 
+def _mostly(output):
+    _nights(output, 5)
+    output["trips"][0]["nights"] = 7
+
+
 CASES = {
+    "mostly the same": _mostly,
     "one field of an array": _nights,
     "ties": _wrong_texts,
     "missing items": lambda output: output["trips"].__delitem__(slice(2, None)),
@@ -126,6 +132,8 @@ def test_a_document_is_explained_in_one_sentence():
     said = {
         "one field of an array": "0.786 because `trips[].nights` fails in 6 of 6 (gold null, "
         "predicted 0); without that 1.000",
+        "mostly the same": "0.815 because `trips[].nights` fails in 5 of 5 (mostly gold null, "
+        "predicted 0); without that 1.000",
         "ties": '0.909 because `name` (gold "Ann Lee", predicted "Bob") and `city` (gold "Rome", '
         'predicted "Paris") cost 0.045 each',
         "missing items": "0.455 because 6 items of `trips` are missing; without that 1.000",
@@ -153,6 +161,11 @@ def test_gold_of_another_type_than_the_schema_s_is_named_with_its_weight():
 
 
 def test_an_output_that_is_not_json_is_one_cause():
+    several = _output(_several)
+    rows = [{"run": "r", "document": f"d{n}", "schema": SCHEMA, "gold": GOLD, "predicted": output}
+            for n, output in enumerate(["{...", several, several, GOLD])]  # fmt: skip
+    found = find_causes(xb.evaluate_runs(pd.DataFrame(rows), progress=False))
+    assert " because 1 output is not JSON, which costs 0.250, `" in found.text
     found = find_causes(xb.evaluate(SCHEMA, GOLD, "{..."))
     assert found.text == "0.000 because 1 output is not JSON; without that 1.000"
 

@@ -523,3 +523,35 @@ def test_a_metric_is_removed_or_replaced() -> None:
             xb.core.unregister(gone)
     with pytest.raises(xb.ConfigError):
         xb.evaluate(*documents)
+
+
+def test_an_awaited_verdict_counts_in_an_alignment_by_the_similarity_of_the_texts() -> None:
+    """One likely match and a poor pair are better than two near misses, of more similarity."""
+
+    @xb.metric
+    async def later(gold: str, predicted: str) -> float:
+        return float(gold in predicted)
+
+    items = obj(**dict.fromkeys("abd", using("string_exact")), c=using("later"))
+    text = "a title of several words"
+    gold = [dict(zip("abcd", ("1", "1", c, "1"), strict=True)) for c in ("zzz", text)]
+    predicted = [gold[1] | {"c": f"{text}s"}, gold[1] | {"a": "9", "b": "9"}]
+    ev = xb.evaluate(obj(r={"type": "array", "items": items}), {"r": gold}, {"r": predicted})
+    pairs = ev.matches.query("status == 'matched'")[["gold_index", "predicted_index"]]
+    assert pairs.to_numpy().tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, passes",
+    [
+        (["a 1", "b 2"], ["A 1", "b 2"], True),
+        ([{"k": "a 1"}], [{"k": "A 1"}], True),
+        ([["a 1"], "b 2"], ["a 1", "b 2"], False),
+    ],
+)
+def test_an_array_that_is_judged_as_a_whole_has_the_same_shape(
+    gold: Any, predicted: Any, passes: bool
+) -> None:
+    schema = obj(a={"type": "array", "items": {}, "evaluation_config": "string_semantic"})
+    ev = xb.evaluate(schema, {"a": gold}, {"a": predicted}, profile="paper")
+    assert ev.fields.set_index("path")["passed"]["$.a"] == passes

@@ -411,3 +411,21 @@ def test_free_json_has_one_kind_of_number(gold: Any, predicted: Any, same: bool)
         wrapped = [[gold], [predicted]] if schema else [gold, predicted]
         ev = xb.evaluate(obj(a=schema), {"a": wrapped[0]}, {"a": wrapped[1]})
         assert ev.summary["pass_rate"] == same
+
+
+@pytest.mark.parametrize(
+    "gold, predicted, type_name, reason",
+    [
+        (["a"], [{"z": "1"}], "object", "gold_type_mismatch"),
+        (["a"], ["b"], "object", "items_differ"),
+        ([1, 2], ["x"], "string", "items_differ"),
+        ([{"z": 1}], [{"z": 2}], "string", "items_differ"),
+    ],
+)
+def test_an_array_says_that_its_gold_is_of_another_type_if_no_item_can_match(
+    gold: Any, predicted: Any, type_name: str, reason: str
+) -> None:
+    items = {"type": type_name, "properties": {"z": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": items}}}
+    fields = xb.evaluate(schema, {"a": gold}, {"a": predicted}, profile="paper").fields
+    assert fields.set_index("path")["reason"]["$.a"] == reason

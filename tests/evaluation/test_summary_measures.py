@@ -35,6 +35,15 @@ def test_the_floor_is_what_a_null_prediction_reaches(profile: str) -> None:
         assert of_null.summary["null_pass_rate"] == ev.summary["null_pass_rate"]
 
 
+def test_the_floor_with_an_absence_that_the_schema_accepts() -> None:
+    config = {"metric_id": "string_exact", "accepted": [["none", None]]}
+    item = schema_of(a={"type": ["string", "null"], "evaluation_config": config}, b=NAME)
+    schema = schema_of(rows={"type": "array", "items": item})
+    gold = {"rows": [{"a": "none", "b": "x"}]}
+    found = [xb.evaluate(schema, gold, side).summary for side in (gold, {"rows": []})]
+    assert found[0]["null_pass_rate"] == found[1]["null_pass_rate"] == found[1]["pass_rate"]
+
+
 #: Gold, predicted; right, predicted values, gold values.
 MICRO = {
     "all right": ({"a": "x", "b": "y"}, {"a": "x", "b": "y"}, (2, 2, 2)),
@@ -63,6 +72,34 @@ def test_an_accepted_absence_is_no_gold_value() -> None:
     accepted = [{"path": "$.a", "value": None}]
     ev = xb.evaluate(schema_of(a=NAME, b=NAME), {"a": "x", "b": "y"}, {"b": "y"}, accepted=accepted)
     assert ev.summary[["precision", "recall", "f1"]].tolist() == [1.0, 1.0, 1.0]
+
+
+def fails(gold: Any, predicted: Any) -> float:
+    raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "fields, failing, expected",
+    [("", "", 1.0), ("ab", "", 0.5), ("ab", "a", 0.0), ("ab", "b", 1.0), ("ab", "ab", None)],
+)
+def test_pass_rate_of_the_judged(fields: str, failing: str, expected: float | None) -> None:
+    schema = schema_of(**dict.fromkeys(fields, NAME))
+    gold, predicted = {"a": "x", "b": "y"}, {"a": "x", "b": "z"}
+    sides = ({name: side[name] for name in fields} for side in (gold, predicted))
+    metrics = dict.fromkeys(failing, xb.metric("fails")(fails))
+    found = xb.evaluate(schema, *sides, metrics=metrics).summary
+    rate = found["pass_rate_judged"]
+    assert (None if pd.isna(rate) else rate) == expected
+
+
+@pytest.mark.parametrize(
+    "rows, share",
+    [([{"a": "x"}], 1.0), ([{"a": "x", "z": 1}], 1 / 2), ([{"z": [1, 2]}, {"a": "x"}], 1 / 3)],
+)
+def test_coverage_is_the_declared_share_of_gold(rows: list[Any], share: float) -> None:
+    gold = {"rows": rows}
+    ev = xb.evaluate(schema_of(rows={"type": "array", "items": ROW}), gold, gold)
+    assert ev.summary["gold_coverage"] == pytest.approx(share)
 
 
 def test_counts_are_integers() -> None:

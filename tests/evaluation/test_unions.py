@@ -237,6 +237,7 @@ def test_map_of_arrays_states(gold: Any, predicted: Any, outcome: str) -> None:
 def test_items_of_a_map_of_arrays(gold: Any, predicted: Any, counts: list[int]) -> None:
     ev = xb.evaluate(obj(a=README), {"a": gold}, {"a": predicted})
     assert ev.arrays[["gold_items", "predicted_items", "matched"]].to_numpy().tolist() == [counts]
+    assert ev.matches.query("status == 'matched'")["similarity"].eq(1.0).all()
 
 
 MAP = {"type": "object", "additionalProperties": NUMBER}
@@ -431,6 +432,31 @@ def test_what_only_the_prediction_has_is_all_that_counts(
     fields = xb.evaluate(schema, {"x": "1"}, {"x": "1", "a": predicted}).fields
     below = fields[(fields["path"] != "$.x") & (fields["outcome"] != "both_absent")]
     assert below[["path", "outcome"]].to_numpy().tolist() == [[p, "hallucination"] for p in paths]
+
+
+@pytest.mark.parametrize(
+    "schema, predicted, expected",
+    [
+        # the only object branch is also what null is resolved to: all its fields count
+        ({"anyOf": [obj(p=STRING, q=STRING), NULL]}, {"p": "1"},
+         [["$.a.p", "hallucination", "present"], ["$.a.q", "both_absent", "missing"]]),
+        # no object is involved: the prediction chooses the branch, whatever it holds
+        ({"anyOf": [STRING, arr(STRING), NULL]}, [], [["$.a", "both_absent", "empty"]]),
+    ],
+)  # fmt: skip
+def test_the_branch_of_a_null(schema: Any, predicted: Any, expected: Any) -> None:
+    fields = xb.evaluate(obj(a=schema), {"a": None}, {"a": predicted}).fields
+    assert fields[["path", "outcome", "predicted_state"]].to_numpy().tolist() == expected
+
+
+def test_a_map_of_arrays_is_no_array() -> None:
+    union = {"anyOf": [README["anyOf"][1], NULL], "evaluation_config": "array_llm"}
+    for gold, predicted in ((["x"], {"k": ["x"]}), ({"k": ["x"]}, ["x"])):
+        row = xb.evaluate(obj(a=union), {"a": gold}, {"a": predicted}, profile="paper").fields
+        assert row.loc[0, ["outcome", "reason"]].tolist() in (
+            ["incorrect", "branch_mismatch"],
+            ["structural", "type_mismatch"],
+        )
 
 
 def test_a_pair_of_a_tuple_is_never_a_miss_and_an_invention() -> None:

@@ -35,7 +35,6 @@ CASES = [
     ("$.heading", 99, "elsewhere", False),
     ("$.kind", 1, "wrong_value", False),
     ("$.issued", 1, "wrong_value", None),  # null in place of a value cannot be looked up
-    ("$.nothing_of_the_kind", 1, "unknown", None),
 ]
 
 
@@ -52,6 +51,17 @@ def test_a_citation_is_worth_what_the_page_says(
     found = score_citations(ev, cited, dataset, NIGHT).iloc[1]
     assert found["verdict"] == verdict
     assert (None if pd.isna(found["on_page"]) else bool(found["on_page"])) == on_page
+
+
+def test_unknown_paths_are_named_in_one_warning(
+    ev: xb.core.Evaluation, dataset: xb.runs.Dataset
+) -> None:
+    paths = ["$.heading", "$.headng", "$.a", "$.headng", "$.b", "$.c"]
+    cited = pd.DataFrame({"path": paths, "page": 1})
+    with pytest.warns(UserWarning, match=r"'\$.headng', '\$.a', '\$.b' and 1 more; .*'\$.heading'"):
+        found = score_citations(ev, cited, dataset, NIGHT)
+    assert found["verdict"].tolist() == ["right_place"] + ["unknown"] * 5
+    assert found["on_page"].isna().tolist() == [False] + [True] * 5
 
 
 def test_a_box_is_compared_with_the_boxes_of_the_value(

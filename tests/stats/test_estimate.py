@@ -172,6 +172,25 @@ def test_runs_of_one_vendor_share_a_vote() -> None:
     assert of_gpt["agreement"].tolist() == [0.5]  # their shared mistake counts as right
 
 
+def test_a_run_under_two_names_has_one_vote() -> None:
+    runs = outputs_of({"claude": 0.2, "gemini": 0.1, "gpt": 0.1}, documents=4)
+    copy = runs[runs["run"] == "claude"].assign(run="llama")
+    expected = rates_by_run(xb.stats.estimate(runs)).drop(columns="gold")
+    with pytest.warns(UserWarning, match="'claude', 'llama' have the same outputs"):
+        found = xb.stats.estimate(pd.concat([runs, copy]))
+    assert found.vendors == {
+        "claude": "anthropic", "gemini": "google", "gpt": "openai", "llama": "anthropic"
+    }  # fmt: skip
+    columns = ["agreement", "estimate"]
+    rows = rates_by_run(found)[columns]
+    assert rows.loc["llama"].tolist() == rows.loc["claude"].tolist()
+    pd.testing.assert_frame_equal(rows.drop(index="llama").sort_index(),
+                                  expected[columns].sort_index())  # fmt: skip
+    with pytest.warns(UserWarning, match="same outputs"):
+        found = xb.stats.estimate(pd.concat([runs[runs["run"] != "gpt"], copy]))
+    assert found.signs[0].startswith("2 vendors (anthropic, google)")
+
+
 def test_a_broken_rule_takes_the_paths_that_it_names() -> None:
     runs = outputs_of(dict.fromkeys(VENDORS[:3], 0.0), documents=2)
 
