@@ -14,7 +14,13 @@ from typing import Any
 
 from extractbench_nb.core.text.dates import MONTHS
 from extractbench_nb.core.text.lexicon import PHRASES
-from extractbench_nb.core.text.quantities import ORDINALS, UNIT_PHRASES, UNITS, phrase_replacer
+from extractbench_nb.core.text.quantities import (
+    ORDINALS,
+    SMALL_NUMBERS,
+    UNIT_PHRASES,
+    UNITS,
+    phrase_replacer,
+)
 from extractbench_nb.support.folding import any_of
 
 _Replacement = str | Callable[[re.Match[str]], str]
@@ -26,8 +32,12 @@ _LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 _MAX_ACRONYM = 4
 _MAX_EXPONENT = 12
 _MONTH_NUMBERS = range(1, 13)
-_NORTH_AMERICAN = 11
+_NORTH_AMERICAN, _NATIONAL = 11, range(9, 13)
 _TENS = {"twenty": 20, "thirty": 30}
+_PARTS = {"half": 2, "quarter": 4} | ORDINALS
+_ONES = any_of(("a", *(word for word, number in SMALL_NUMBERS.items() if 0 < number < 10)))  # noqa: PLR2004
+#: What may stand before a digit: a sign or code of a currency.
+_AMOUNT = rf"(?=(?:[A-Z]{{3}} ?|[$€£¥] ?)?\d|{any_of(SMALL_NUMBERS)}(?!\w))"
 #: Spaces for all bytes of UTF-8 that are no letter; what is not ASCII counts as one.
 _LETTERS = bytes(i if chr(i).isalpha() or i > 127 else 32 for i in range(256))  # noqa: PLR2004
 
@@ -37,7 +47,13 @@ CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
 #: An interval that lacks an end; (5, 10) may be a list.
 _INTERVAL = re.compile(r"([\[\](])( ?[+-]?[\d.]+ ?[,;] ?[+-]?(?:[\d.]+|inf\w*|∞) ?)([\[\])])")
 _DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
-_ITEM = re.compile(r"\((?<!\d\()(?:[a-h]|[ivx]{1,4}|[1-9])\)(?=\s)", re.IGNORECASE)
+ITEM = re.compile(
+    r"(?:\((?<!\d\()(?:[a-h]|[ivx]{1,4}|[1-9])\)|(?:(?<!\S)[1-9][.)]))(?=\s)", re.IGNORECASE
+)
+#: The one box that is ticked, of several.
+_CHECKED = re.compile(
+    r"^(?:\u2610[^\u2610-\u2612]+)*[\u2611\u2612]\s*([^\u2610-\u2612]+?)\s*(?:\u2610[^\u2610-\u2612]+)*$"
+)
 _NUMBERINGS = ("abcdefgh", ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii"), "12345678")
 
 
@@ -48,17 +64,21 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
     """
     if "[" in text or "]" in text:
         text = CITATION.sub("", _INTERVAL.sub(_open_interval, text))
-    if ") " in text:
+    if ") " in text or text[:2] == "1.":
         text = _number_items(text)
+    if not text.isascii() and "\u2610" in text and (box := _CHECKED.search(text)):
+        text = box[1]
     if '")' in text:
         text = _DEFINED_TERM.sub("", text) or text
     if "A" in text:
         text = _GLUED_ARTICLE.sub("A ", text)
     words = words_of(text) if words is None else words
     is_slashed = "/" in text and _SLASH_LETTER.search(text) is not None
-    if is_slashed or "$" in text or not _TRIGGERS.isdisjoint(words):
+    if is_slashed or "$" in text or not _PHRASE_WORDS.isdisjoint(words):
         text = _replace_phrases(text, text.lower())
-        text = _apply(_WORDINGS, text, words_of(text))
+        words = words_of(text)
+    if not _WORDING_WORDS.isdisjoint(words):
+        text = _apply(_WORDINGS, text, words)
     if "+" in text or "-" in text:
         text = _reword_dashes(text)
     if _SIGN.search(text):
@@ -67,6 +87,10 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
         text = _apply(_RATES, text, frozenset("/"))
     if not text.isascii():
         text = _SYMBOL.sub(_symbol, text)
+    if " of 1" in text or "00/100" in text:
+        text = _PART_OF_PERCENT.sub(_percent, _NO_CENTS.sub("", text))
+    if ".." in text:
+        text = _DOTS.sub(" to ", text)
     if beside := {match.lastgroup for match in _BESIDE_DIGIT.finditer(text)}:
         text = _apply(_VALUES, text, beside)
     return " ".join(text.split()) if "  " in text or text[-1:] == " " or text[:1] == " " else text
@@ -102,12 +126,17 @@ def _open_interval(match: re.Match[str]) -> str:
 
 
 def _number_items(text: str) -> str:
-    """Replace the labels of a list by numbers: (a), (b) and (i), (ii) become (1), (2)."""
-    labels = [label[1:-1].lower() for label in _ITEM.findall(text)]
+    """Replace the labels of a list by numbers: (a), (b) become (1), (2).
+
+    A text that begins with a label is the list, and its labels are separators.
+    """
+    labels = [label.strip("().").lower() for label in ITEM.findall(text)]
     if len(labels) < 2 or not any(labels == list(n[: len(labels)]) for n in _NUMBERINGS):  # noqa: PLR2004
         return text
+    if ITEM.match(text):
+        return ITEM.sub(";", text)
     numbers = iter(range(1, len(labels) + 1))
-    return _ITEM.sub(lambda _: f"({next(numbers)})", text)
+    return ITEM.sub(lambda _: f"({next(numbers)})", text)
 
 
 # --- words --------------------------------------------------------------------------------------
@@ -116,6 +145,14 @@ def _number_items(text: str) -> str:
 def _day_number(match: re.Match[str]) -> str:
     tens, word = match[1], match[2].lower()
     return str(_TENS.get(tens.lower() if tens else "", 0) + ORDINALS[word])
+
+
+def _fraction(match: re.Match[str]) -> str:
+    """Write two and three-quarters as 2 3/4."""
+    whole, count, part = (word.lower() if word else "" for word in match.group(1, 2, 3))
+    number = whole if whole.isdecimal() else str(SMALL_NUMBERS.get(whole, ""))
+    of_percent = " of 1%" if match[4] else ""
+    return f"{number} {SMALL_NUMBERS.get(count, 1)}/{_PARTS[part]}{of_percent}".lstrip()
 
 
 _replace_phrases = phrase_replacer(UNIT_PHRASES | PHRASES)
@@ -135,10 +172,9 @@ _WORDINGS: tuple[_Rule, ...] = (
     ),
     _word_rule(
         "t",
-        r"(?<!\w)(?:(ca)|(wo)|(sha))(?=n't(?!\w))",
-        lambda match: ("can", "will", "shall")[(match.lastindex or 1) - 1],
+        r"(?:(?<!\w)(?:(ca)|(wo)|(sha))|(?<=[a-z]))n't(?!\w)",
+        lambda match: ("", "can", "will", "shall")[match.lastindex or 0] + " not",
     ),
-    _word_rule("t", r"(?<=[a-z])n't(?!\w)", " not"),
     _word_rule("cannot", r"(?<!\w)(can)not(?!\w)", r"\1 not"),
     _word_rule("no", r"(?<!\w)no\. (?=of )", "number "),
     _word_rule(
@@ -146,19 +182,62 @@ _WORDINGS: tuple[_Rule, ...] = (
         r"(?<!\w)(?:(first|1st)|(second|2nd)|(third|3rd)|fourth|4th) fiscal quarter(?!\w)",
         lambda match: f"q{match.lastindex or 4} fy",
     ),
-    _word_rule("q", r"(?<!\w)(?:([1-4])q\s?|q([1-4])\s?)'?(\d\d)(?!\w)", r"q\1\2 20\3"),
+    _word_rule(
+        "q h",
+        r"(?<!\w)(?:([1-4])([qh])\s?|([qh])([1-4])\s?)'?(\d\d)(?!\w)",
+        r"\2\3\1\4 20\5",
+    ),
+    _word_rule(
+        "cent cents ¢",
+        r"(?<![\w.,])(\d\d?) ?(?:cents?|¢)(?!\w)",
+        lambda match: f"$0.{match[1]:0>2}",
+    ),
+    _word_rule("q", r"(?<!\w)q ?(\d\d?) ?h(?:(?:ou)?rs?)?(?!\w)", r"every \1 hours"),
+    _word_rule(  # two and a half million, three-quarters
+        "half third thirds quarter quarters fourth fourths fifth fifths eighth eighths",
+        rf"(?<!\w)(?:({_ONES}|\d+)[ -]and[ -])?({_ONES})(?:-| (?=\w+ ?(?:of one|percent|%|\(|.illion)))"
+        r"(half|third|quarter|fourth|fifth|eighth)s?(?!\w)( of (?:one|1) ?(?:percent|%))?",
+        _fraction,
+    ),
+    _word_rule(
+        "hundred thousand million billion dozen",
+        r"(?<!\w)(?:half (an?)|an?) (?=(?:hundred|thousand|million|billion|dozen)(?!\w))",
+        lambda match: "0.5 " if match[1] else "one ",
+    ),
+    _word_rule(
+        "until till through thru bis",
+        rf"(\d\S*(?: °?[a-z]{{1,3}})?|\w+day) (?:until|till|through|thru|bis) "
+        rf"(?=\S*\d|\w+day|{any_of(MONTHS)} )",
+        r"\1 to ",
+    ),
+    _word_rule(
+        "more greater older above over higher less fewer younger below under lower",
+        r"((?:(?-i:[A-Z]{3}) ?|[$€£¥])?\d\S*(?: [a-z%]+)?) (?:or|and|&) "
+        r"(?:(more|greater|older|above|over|higher)|less|fewer|younger|below|under|lower)(?!\w)",
+        lambda match: f"{'atleast' if match[2] else 'atmost'} {match[1]}",
+    ),
+    _word_rule(
+        "up maximum exceed exceeding greater minimum fewer over above excess under below",
+        r"(?<!\w)(?:(up to|(?:a )?maximum of|not (?:to exceed|exceeding|greater than)|no greater than)"
+        r"|((?:a )?minimum of|no fewer than)|(over|above|exceeding|in excess of)|under|below) "
+        + _AMOUNT,
+        lambda match: ("lessthan", "atmost", "atleast", "morethan")[match.lastindex or 0] + " ",
+    ),
     _word_rule("fiscal", r"(?<!\w)fiscal(?= '?\d\d(?:\d\d)?(?!\w))", "fy"),
     _word_rule("fy fiscal", r"(?<!\w)FY\s?'?(\d\d)(?!\w)", r"fy 20\1"),
     _word_rule("since", r"^since (\S.{0,20}\d{4})\Z", r"\1 - present"),
     _word_rule("minus negative", r"(?<!\w)(?:minus|negative) (?=[$€£¥]?\d)", "-"),
-    _word_rule("between", r"(?<!\w)between (\S*\d[^ ]*) (?:and|&) (?=\S*\d)", r"\1 to "),
+    _word_rule(
+        "between", r"(?<!\w)between (\S*\d\S*(?: [a-z%°]+)?) (?:and|&) (?=\S*\d)", r"\1 to "
+    ),
 )
-#: One of these words, a slash or a dollar is in every text that these and phrases are for.
-_TRIGGERS = frozenset(
-    max(words_of(phrase), key=len)
+_WORDING_WORDS = frozenset[bytes]().union(*(words for words, _, _ in _WORDINGS))
+#: One of these words, a slash or a dollar is in every text with a phrase.
+_PHRASE_WORDS = frozenset(
+    max(sorted(words_of(phrase), reverse=True), key=len)
     for phrase in UNIT_PHRASES | PHRASES
     if "/" not in phrase and "$" not in phrase
-).union(*(words for words, _, _ in _WORDINGS))
+)
 
 # --- plus and minus -----------------------------------------------------------------------------
 
@@ -175,10 +254,14 @@ _LONE_SIGN = re.compile(
     r"|(?:(?<=\))|(?<=\w) )\+(?=$|[\s,;.)])"
 )
 _LAST_SIGN = re.compile(
-    r"[+-](?<=[A-Za-z0-9].)(?![\w+-])(?:(?<=\+)|(?! ?(?:and|or|to|und|bis)\b|,))"
+    r"[+-](?<=[A-Za-z0-9].)(?![\w+$€£¥-])(?:(?<=\+)|(?! ?(?:and|or|to|und|bis)\b|,))"
 )
 #: 1,234.56- is a negative amount; after other digits the minus is part of a code.
-_MINUS_BEHIND = re.compile(r"(?<![\w.,-])(?:([$€£¥]?\d(?:[\d.,]*\d)?)|(\d[\d-]*\d))-(?=$|[,;)])")
+_MINUS_BEHIND = re.compile(
+    r"(?<![\w.,-])(?:([$€£¥]?\d(?:[\d.,]*\d)?)|(\d[\d-]*\d))-(?=$|[,;)]| ?(?:[A-Z]{3}|[$€£¥])$)"
+)
+#: Arsenal 3-1 Chelsea
+_SCORE = re.compile(r"\A([A-Z][a-z][^\d,-]*) (\d{1,3}) ?- ?(\d{1,3}) ([A-Z][a-z][^\d,-]*)\Z")
 _SIGNED_CODE = re.compile(r"(?<![^\s(])(?<!\d )-(?=[A-Za-z]{1,5}-?\d)")
 
 
@@ -186,6 +269,7 @@ def _reword_dashes(text: str) -> str:
     """Write signs as words: HER2+, CD4+CD8-, HBsAg (-), SOFR+2%."""
     if "+" in text:
         text = _PLUS.sub(lambda match: match[1] or " plus ", text)
+    text = _SCORE.sub(r"\1 \2, \4 \3", text)
     if text[:1] == "-" or " -" in text or "(-" in text:
         text = _SIGNED_CODE.sub("minus ", text)
     if not _FREE_SIGN.search(text):
@@ -222,7 +306,7 @@ def _scaled(match: re.Match[str]) -> str:
 
 
 def _square_or_cubic(match: re.Match[str]) -> str:
-    return f" {'sq' if match[2] == '2' else 'cb'}{match[1].lower()}m"
+    return f" {'sq' if match[2] == '2' else 'cb'}{match[1].lower()}"
 
 
 _SIGN = re.compile("[<>=≤≥≠~≈±°^→+]")
@@ -245,6 +329,7 @@ _SIGNS: tuple[_Rule, ...] = (
         _scaled,
     ),
     (frozenset("^"), re.compile(r"(?<=\d)\^(?=-?\d)"), " power "),
+    _rule("°", r"(?<!\w)n\.?° ?(?=\d)", "no. "),
     _rule("°", r"°(?! ?[cf](?!\w)) ?", " degree "),
 )
 #: The same, for rates.
@@ -277,6 +362,13 @@ def _symbol(match: re.Match[str]) -> str:
 # --- digits -------------------------------------------------------------------------------------
 
 
+_DOTS = re.compile(r"(?<=\d) ?\.\.\.? ?(?=[+-]?\d)")
+_NO_CENTS = re.compile(r"(?: and)? 00/100(?![\d/])")
+_PART_OF_PERCENT = re.compile(
+    r"(?<![\d/.,])(?:(\d+) )?(\d+)/([1-9]\d*) of 1(?:\.0+)? ?(?:percent|%)", re.IGNORECASE
+)
+
+
 def _feet_or_inches(match: re.Match[str]) -> str:
     """Write 3' and 3" in words, unless the mark closes a quotation."""
     mark, before = match[2], match.string[: match.start()]
@@ -291,9 +383,22 @@ def _of_24_hours(match: re.Match[str]) -> str:
 
 
 def _phone_digits(match: re.Match[str]) -> str:
-    """Write a phone number in digits only, without the country code of North America."""
-    digits = "".join(filter(str.isdigit, match[0].replace("(0)", "")))
-    return digits[1:] if digits[0] == "1" and len(digits) == _NORTH_AMERICAN else digits
+    """Write a phone number in digits, 00 for the plus; North America has no country code."""
+    number, extension = match[1], f" ext {match[2]}" if match[2] else ""
+    digits = "".join(filter(str.isdigit, number.replace("(0)", "")))
+    is_foreign = number[0] == "+"
+    if digits.startswith("00"):
+        is_foreign, digits = True, digits[2:]
+    elif number.lstrip("(")[0] == "0" and len(digits) not in _NATIONAL:
+        return match[0]
+    if digits[0] == "1" and len(digits) == _NORTH_AMERICAN:
+        return digits[1:] + extension
+    return ("00" if is_foreign else "") + digits + extension
+
+
+def _percent(match: re.Match[str]) -> str:
+    """Write 1 1/4 of 1% as 1.25%."""
+    return f"{int(match[1] or 0) + int(match[2]) / int(match[3]):.10g}%"
 
 
 def _full_range(match: re.Match[str]) -> str:
@@ -330,18 +435,29 @@ def _joined_code(match: re.Match[str]) -> str:
 
 #: What the rules for values need beside a digit, which is looked for quickly.
 _BESIDE_DIGIT = re.compile(
-    r"""\d(?:(?=(?P<prime>['"])|(?P<unit> ?(?:[ap]\.?m|k?m[23]|e[+-]?\d|h ?\d))"""
+    r"""\d(?:(?=(?P<prime>['"])"""
+    r"|(?P<unit> ?(?:[ap]\.?m|(?:[kcm]?m|ft|in)\^?[23]|e[+-]?\d|h(?:rs|ours)?(?!\w)|h ?\d|uhr))"
     r"|(?<!\d\d)(?:(?P<code>(?:[ -]?\d){8}|\d\d(?:\) ?|[ .-])\d{3}[ .-]\d{4}"
-    r"|(?<=\+.)[ .()-]{0,2}\d|(?<=0)\d{1,4}\)?[ -]\d{3,4}[ -]?\d{3})"
+    r"|(?<=\+.)[ .()-]{0,2}\d|(?<=0)\d{1,4}\)?(?:[ ./-]{0,3}\d){7})"
     r"|(?P<range>\d{2,4} ?- ?\d\d)))"
     r"|(?P<label>(?<=[orm#].)|(?<=[orm#][. ].)|(?<=[orm]\. .)))",
     re.IGNORECASE,
 )
 _VALUES: tuple[_Rule, ...] = (
-    _rule("label", r"\b(?:no|nr|num|number)\.?\s?(?=\d)|#(?=\d)", ""),
+    _rule(
+        "label",
+        r"\b(?:no\.|(?<=[\w,] )(?-i:No)(?!\w)|(?:nr|num|number)\.?)\s?(?=\d)|#(?=\d)",
+        "",
+    ),
     _rule("prime", r"""(?<![\w'])(\d+(?:\.\d+)?)(['"])(?:(?!\w)|(?=\d\d?"))""", _feet_or_inches),
     _rule("unit", r"(?<![\w.,:])(\d{1,3}) ?h ?(\d{1,2}) ?m(?![\w/²³^])", r"\1 h \2 min"),
-    _rule("unit", r"(?:(?<=\d)|(?<=\d )|(?<=/)|(?<=per )) ?(k?)m([23])(?!\w)", _square_or_cubic),
+    _rule(
+        "unit",
+        r"(?:(?<=\d)|(?<=\d )|(?<=/)|(?<=per )) ?([kcm]?m|ft|in)\^?([23])(?!\w)",
+        _square_or_cubic,
+    ),
+    _rule("unit", r"(?<![\w.,:])([01]?\d|2[0-3])h([0-5]\d)(?!\w)", r"\1:\2"),
+    _rule("unit", r"(?<![\w.,:])(\d\d?)[.:](\d\d) ?(?:uhr|hrs|hours|h)(?!\w)", r"\1:\2"),
     _rule(
         "unit",
         r"(?<![\w.])(\d+(?:\.\d+(?=e\d)|(?=e[+-])|\.\d+))e\+?(-?\d{1,3})(?!\w|\.\d)",
@@ -361,9 +477,10 @@ _VALUES: tuple[_Rule, ...] = (
     ),
     _rule(
         "code",
-        r"(?<![\w.+/-])(?:\+\d(?:[ .()-]{0,2}\d){8,13}"
+        r"(?<![\w.+/-])((?:\+|00(?=[1-9]\d{0,2}[ ./-]))\d(?:[ .()/-]{0,3}\d){6,13}"
         r"|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
-        r"|\(?0\d{1,4}\)?[ -]\d{3,4}[ -]?\d{3,4})(?![\w-]|\.\d)",
+        r"|(?!\d\d[./-]\d\d[./-]\d{4})\(?0[1-9]\d{0,3}\)?(?:(?: ?/ ?|[ .-])\d{2,8}){1,4})(?![\w:-]|[./]\d)"
+        r"(?:,? ?(?:ext(?:ension|n)?\.?|x) ?(\d{1,6})(?!\w))?",
         _phone_digits,
     ),
     _rule(
