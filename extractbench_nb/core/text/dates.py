@@ -49,7 +49,9 @@ _FORMS = (
     r"(?P<month>0?[1-9]|1[0-2])/(?P<year>(?:1[0-9]|20|21)\d\d)\b",
     r"(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])(?![\d-])",
 )
-_SIDE = rf"(?:(\d\d?)(?:st|nd|rd|th)?\.?(?:(?: of)? ({any_of(MONTHS)})\b\.?)?|({any_of(MONTHS)})\b\.?(?: (\d\d?)(?:st|nd|rd|th)?)?)"
+_NTH = r"(\d\d?)(?:st|nd|rd|th)?"
+_NAME = rf"({any_of(MONTHS)})\b\.?"
+_SIDE = rf"(?:{_NTH}\.?(?:(?: of)? {_NAME})?|{_NAME}(?: {_NTH})?)"
 #: The days or months of a range, and their one year: June 2-5, 2016.
 _ONE_YEAR = re.compile(
     rf"(?<![\w./-]){_SIDE} ?(?:-|&|\b(?:to|and|until|through|bis)\b) ?{_SIDE},? (\d{{4}})(?!\d)",
@@ -202,16 +204,19 @@ def spell_out(text: str) -> str:
 
 
 def _in_full(match: re.Match[str]) -> str:
-    day, month, other_month, other_day, last, last_month, end_month, end, year = match.groups()
-    days = day or other_day or "", last or end or ""
-    months = month or other_month, last_month or end_month
+    groups = match.groups("")
+    days, months = (
+        (groups[0] or groups[3], groups[4] or groups[7]),
+        (
+            groups[1] or groups[2],
+            groups[5] or groups[6],
+        ),
+    )
     if not any(months) or bool(days[0]) is not bool(days[1]):
         return match[0]
-    start, stop = (
-        f"{number} {name} {year}"
-        for number, name in zip(days, (months[0] or months[1], months[1] or months[0]), strict=True)
-    )
-    return f"{start.strip()} to {stop.strip()}"
+    first, last = months[0] or months[1], months[1] or months[0]
+    year = match[9]
+    return f"{days[0]} {first} {year} to {days[1]} {last} {year}".strip()
 
 
 def _with_months(folded: str) -> list[re.Match[str]]:

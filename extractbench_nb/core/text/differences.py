@@ -32,19 +32,7 @@ _ACRONYM_LENGTHS = range(2, 11)
 _COUNTRIES = frozenset(("us", "uk"))
 _JURISDICTION = frozenset("state laws law commonwealth province governed republic kingdom".split())
 _INFLECTIONS = frozenset("s es ed d ing er r ly y".split())
-_SPELLING = (
-    (re.compile(r"isation(s?)$"), r"ization\1"),
-    (re.compile(r"(?<=..)is(e|es|ed|ing)$"), r"iz\1"),
-    (re.compile(r"(?<=..)ys(e|es|ed|ing)$"), r"yz\1"),
-    (re.compile(r"(?<=[a-z]{2})our(s|ed|ing|al|able|ite)?$"), r"or\1"),
-    (re.compile(r"(?<=[a-z]{2})(t|b)re(s|d)?$"), r"\1er\2"),
-    (re.compile(r"ogue(s?)$"), r"og\1"),
-    (re.compile(r"(?<=[a-z])ll(ed|ing|er|ers)$"), r"l\1"),
-    (re.compile(r"(?<=..)ence$"), "ense"),
-    (re.compile(r"icence"), "icense"),
-    (re.compile(r"programme"), "program"),
-    (re.compile(r"ae|oe"), "e"),
-)
+_SPELLING = tuple((re.compile(ending), other) for ending, other in lexicon.SPELLING)
 _SPELLED = re.compile("|".join(pattern.pattern for pattern, _ in _SPELLING))
 #: Letters that a scanner takes for one another, each in one form.
 _SHAPES = (("nn", "rm"), ("rn", "m"), ("vv", "w"), ("cl", "d"), ("1", "i"), ("l", "i"), ("0", "o"),
@@ -155,7 +143,7 @@ def _is_same_unit(a: Run, b: Run) -> bool:
 
 def _is_misread(a: Run, b: Run) -> bool:
     """Say whether a scanner read letters of a word as digits: Se11er."""
-    if len(a) > _MAX_CONTEXT or not _MIN_MISREAD <= len(b[0]) or not b[0].isalpha():
+    if len(a) > _MAX_CONTEXT or not len(b[0]) >= _MIN_MISREAD or not b[0].isalpha():
         return False
     return "".join(a).replace("#11", "ll").replace("#1", "l").replace("#0", "o") == b[0]
 

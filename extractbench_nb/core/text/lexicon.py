@@ -45,6 +45,9 @@ LEGAL_SUFFIXES = _variants("legal_suffixes")
 PHRASES: dict[str, str] = _DATA["phrases"]
 ANTONYMS = frozenset(frozenset(pair.split("/")) for pair in _words("antonyms"))
 
+# British endings and letters as patterns, and the American ones.
+SPELLING: list[list[str]] = _DATA["spelling"]
+
 # What may stand before a colon without being part of the value.
 LABELS = _words("labels")
 PHONE_LABELS = _words("phone_labels")

@@ -258,30 +258,27 @@ def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
 
 def _is_same_address(a: Prepared, b: Prepared) -> bool:
     """Say whether two addresses have the same words, and a common word beside each number."""
-    if lexicon.ADDRESS_WORDS.isdisjoint(a.bag) or lexicon.ADDRESS_WORDS.isdisjoint(b.bag):
+    if any(lexicon.ADDRESS_WORDS.isdisjoint(text.bag) for text in (a, b)):
         return False
+    ours, theirs = Counter(a.tokens), Counter(b.tokens)
+    extra, missing = [*(ours - theirs).elements()], [*(theirs - ours).elements()]
+    has_country = bool(extra) is not bool(missing) and is_place(extra or missing)
     letters, others = ([t for t in text.tokens if len(t) == 1] for text in (a, b))
-    if max(len(a.tokens), len(b.tokens)) > _MAX_ADDRESS or letters != others:
+    if len(ours) > _MAX_ADDRESS or letters != others:
         return False
-    words, other = (Counter(text.tokens) for text in (a, b))
-    extra, missing = [*(words - other).elements()], [*(other - words).elements()]
-    # one may lack the country
-    if (extra or missing) and not (
-        aliases(extra) & aliases(missing)
-        or (is_place(extra or missing) and not (extra and missing))
-    ):
+    if (extra or missing) and not has_country and aliases(extra).isdisjoint(aliases(missing)):
         return False
-    ours, theirs = _beside_numbers(a.tokens), _beside_numbers(b.tokens)
-    return bool(ours) and all(ours[number] & theirs[number] for number in ours)
+    beside, other = _beside_numbers(a.tokens), _beside_numbers(b.tokens)
+    return bool(beside) and all(beside[number] & other[number] for number in beside)
 
 
 def _beside_numbers(tokens: Sequence[str]) -> defaultdict[str, set[str]]:
-    """Return the words beside each number; only that before it if it is Suite or the like."""
+    """Return the words beside each number; only the one before it if it is Suite or the like."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for before, token, after in zip(("", *tokens), tokens, (*tokens[1:], ""), strict=False):
         if token[0] == "#":
             is_own = before in lexicon.DESIGNATORS
-            found[token] |= {before} if is_own else {before, after} - lexicon.DESIGNATORS
+            found[token] |= {before} if is_own else {before, after} - lexicon.DESIGNATORS - {""}
     return found
 
 

@@ -19,7 +19,6 @@ _TITLES = lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and |,? (?=etal\.?$)")
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
-_NICKNAME = re.compile(r' "[A-Z][a-z]+" ')
 _VOWELS = frozenset("AEIOUY")
 
 
@@ -48,8 +47,6 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     """Read a text as one person's name; None if it is not one."""
     if len(text) > _MAX_NAME or not 1 <= len(canonical) <= _MAX_WORDS or text.islower():
         return None
-    if '"' in text:
-        text = _NICKNAME.sub(" ", text)
     groups = _name_groups(text) if lexicon.NOT_PERSONAL.isdisjoint(canonical) else None
     if not groups:
         return None

@@ -122,6 +122,8 @@ _ATTACHED_SCALES = frozenset("kKMB")
 _INNER_MARKS = str.maketrans("", "", "'.&")
 _SCALE_FACTORS = frozenset(float(factor) for factor in SCALES.values())
 _FIRST_NUMBER = re.compile(r"\d[\d.,]*")
+#: A letter before a number, but not the x of 2x5g or the k of 80k-95k.
+_CODE_LETTER = re.compile(r"(?<!\d)[^\W\d_](?<![xX])-?\Z")
 _EXACT_DIGITS = 15
 _TWO_DIGIT_PIVOT = 70
 
@@ -364,15 +366,14 @@ class _Reader:
     def _with_unit(self, start: int, value: float, unit: str) -> Token:
         """Multiply by the scale words that follow, and read the unit or currency."""
         first = self.pieces[start][1]
-        before = self.text[max(0, first - 3) : first].removesuffix("-")
+        before = self.text[max(0, first - 3) : first]
         while unit != "ord" and (gap := self._gap(self.at)) in _ATTACHING_GAPS:
             following = self.pieces[self.at]
             written, kind = following.text, following.kind
             if kind == "number":
                 break
-            if not gap and before[-1:].isalpha() and before[-1] not in "xX":
-                if not before[-2:-1].isdigit():  # the g of KH-1736g is not grams
-                    break
+            if not gap and _CODE_LETTER.search(before):  # the g of KH-1736g is not grams
+                break
             is_before = kind == "sign" and written != "%" and self._gap(self.at + 1) == ""
             if is_before and self.pieces[self.at + 1].kind == "number":
                 break  # 5 $6: the sign is the next number's

@@ -1,6 +1,7 @@
 """Rewording of a text before its words are cut: phrases, marks, numbers and periods in one form.
 
 A rule is a pattern, its replacement, and what a text must contain for it: most texts need none.
+The rules are in ``rewording_rules.tsv``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import string
 import unicodedata
 from collections.abc import Callable, Set
 from decimal import Decimal
+from importlib.resources import files
 from typing import Any
 
 from extractbench_nb.core.text.dates import MONTHS
@@ -35,13 +37,9 @@ _MONTH_NUMBERS = range(1, 13)
 _NORTH_AMERICAN, _NATIONAL = 11, range(9, 13)
 _TENS = {"twenty": 20, "thirty": 30}
 _PARTS = {"half": 2, "quarter": 4} | ORDINALS
-_ONES = any_of(("a", *(word for word, number in SMALL_NUMBERS.items() if 0 < number < 10)))  # noqa: PLR2004
-#: What may stand before a digit: a sign or code of a currency.
-_AMOUNT = rf"(?=(?:[A-Z]{{3}} ?|[$€£¥] ?)?\d|{any_of(SMALL_NUMBERS)}(?!\w))"
 #: Spaces for all bytes of UTF-8 that are no letter; what is not ASCII counts as one.
 _LETTERS = bytes(i if chr(i).isalpha() or i > 127 else 32 for i in range(256))  # noqa: PLR2004
 
-_GLUED_ARTICLE = re.compile(r"A(?<!\wA)(?=[A-Z][a-z]{2})")  # ASurvey
 #: A number in brackets behind a word.
 CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
 #: An interval that lacks an end; (5, 10) may be a list.
@@ -70,21 +68,19 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
         text = box[1]
     if '")' in text:
         text = _DEFINED_TERM.sub("", text) or text
-    if "A" in text:
-        text = _GLUED_ARTICLE.sub("A ", text)
     words = words_of(text) if words is None else words
     is_slashed = "/" in text and _SLASH_LETTER.search(text) is not None
     if is_slashed or "$" in text or not _PHRASE_WORDS.isdisjoint(words):
         text = _replace_phrases(text, text.lower())
         words = words_of(text)
     if not _WORDING_WORDS.isdisjoint(words):
-        text = _apply(_WORDINGS, text, words)
+        text = _apply(_RULES["words"], text, words)
     if "+" in text or "-" in text:
         text = _reword_dashes(text)
     if _SIGN.search(text):
-        text = _apply(_SIGNS, text, frozenset(text))
+        text = _apply(_RULES["signs"], text, frozenset(text))
     if is_slashed:
-        text = _apply(_RATES, text, frozenset("/"))
+        text = _apply(_RULES["rates"], text, frozenset("/"))
     if not text.isascii():
         text = _SYMBOL.sub(_symbol, text)
     if " of 1" in text or "00/100" in text:
@@ -92,21 +88,13 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
     if ".." in text:
         text = _DOTS.sub(" to ", text)
     if beside := {match.lastgroup for match in _BESIDE_DIGIT.finditer(text)}:
-        text = _apply(_VALUES, text, beside)
+        text = _apply(_RULES["values"], text, beside)
     return " ".join(text.split()) if "  " in text or text[-1:] == " " or text[:1] == " " else text
 
 
 def words_of(text: str) -> frozenset[bytes]:
     """Return the words of a text in lower case, in UTF-8, which is split four times as fast."""
     return frozenset(text.lower().encode(errors="surrogatepass").translate(_LETTERS).split())
-
-
-def _rule(parts: str, pattern: str, replacement: _Replacement) -> _Rule:
-    return frozenset(parts.split()), re.compile(pattern, re.IGNORECASE), replacement
-
-
-def _word_rule(words: str, pattern: str, replacement: _Replacement) -> _Rule:
-    return words_of(words), re.compile(pattern, re.IGNORECASE), replacement
 
 
 def _apply(rules: tuple[_Rule, ...], text: str, parts: Set[Any]) -> str:
@@ -142,6 +130,10 @@ def _number_items(text: str) -> str:
 # --- words --------------------------------------------------------------------------------------
 
 
+def _versus(match: re.Match[str]) -> str:
+    return " versus " if not match[1] or match.string.isupper() else match[0]
+
+
 def _day_number(match: re.Match[str]) -> str:
     tens, word = match[1], match[2].lower()
     return str(_TENS.get(tens.lower() if tens else "", 0) + ORDINALS[word])
@@ -155,90 +147,6 @@ def _fraction(match: re.Match[str]) -> str:
     return f"{number} {SMALL_NUMBERS.get(count, 1)}/{_PARTS[part]}{of_percent}".lstrip()
 
 
-_replace_phrases = phrase_replacer(UNIT_PHRASES | PHRASES)
-#: In this order, by words of the text.
-_WORDINGS: tuple[_Rule, ...] = (
-    _word_rule(  # the twenty-first day of June
-        " ".join(ORDINALS),
-        rf"(?<!\w)(?:(twenty|thirty)[ -])?({any_of(ORDINALS)})"
-        rf"(?=(?: day)?(?: of)? {any_of(MONTHS)}(?!\w))",
-        _day_number,
-    ),
-    _word_rule("co", r"(?<!\w)(co)-(?=[a-z])", r"\1"),
-    (  # the v. of a case; the V. of a person's name is an initial
-        words_of("v vs"),
-        re.compile(r"(?<=[\w.)]) (?:vs?|(VS?))(?:\.|(?=\s)) ?(?=[^\W\d_])"),
-        lambda match: " versus " if not match[1] or match.string.isupper() else match[0],
-    ),
-    _word_rule(
-        "t",
-        r"(?:(?<!\w)(?:(ca)|(wo)|(sha))|(?<=[a-z]))n't(?!\w)",
-        lambda match: ("", "can", "will", "shall")[match.lastindex or 0] + " not",
-    ),
-    _word_rule("cannot", r"(?<!\w)(can)not(?!\w)", r"\1 not"),
-    _word_rule("no", r"(?<!\w)no\. (?=of )", "number "),
-    _word_rule(
-        "fiscal",
-        r"(?<!\w)(?:(first|1st)|(second|2nd)|(third|3rd)|fourth|4th) fiscal quarter(?!\w)",
-        lambda match: f"q{match.lastindex or 4} fy",
-    ),
-    _word_rule(
-        "q h",
-        r"(?<!\w)(?:([1-4])([qh])\s?|([qh])([1-4])\s?)'?(\d\d)(?!\w)",
-        r"\2\3\1\4 20\5",
-    ),
-    _word_rule(
-        "cent cents ¢",
-        r"(?<![\w.,])(\d\d?) ?(?:cents?|¢)(?!\w)",
-        lambda match: f"$0.{match[1]:0>2}",
-    ),
-    _word_rule("q", r"(?<!\w)q ?(\d\d?) ?h(?:(?:ou)?rs?)?(?!\w)", r"every \1 hours"),
-    _word_rule(  # two and a half million, three-quarters
-        "half third thirds quarter quarters fourth fourths fifth fifths eighth eighths",
-        rf"(?<!\w)(?:({_ONES}|\d+)[ -]and[ -])?({_ONES})(?:-| (?=\w+ ?(?:of one|percent|%|\(|.illion)))"
-        r"(half|third|quarter|fourth|fifth|eighth)s?(?!\w)( of (?:one|1) ?(?:percent|%))?",
-        _fraction,
-    ),
-    _word_rule(
-        "hundred thousand million billion dozen",
-        r"(?<!\w)(?:half (an?)|an?) (?=(?:hundred|thousand|million|billion|dozen)(?!\w))",
-        lambda match: "0.5 " if match[1] else "one ",
-    ),
-    _word_rule(
-        "until till through thru bis",
-        rf"(\d\S*(?: °?[a-z]{{1,3}})?|\w+day) (?:until|till|through|thru|bis) "
-        rf"(?=\S*\d|\w+day|{any_of(MONTHS)} )",
-        r"\1 to ",
-    ),
-    _word_rule(
-        "more greater older above over higher less fewer younger below under lower",
-        r"((?:(?-i:[A-Z]{3}) ?|[$€£¥])?\d\S*(?: [a-z%]+)?) (?:or|and|&) "
-        r"(?:(more|greater|older|above|over|higher)|less|fewer|younger|below|under|lower)(?!\w)",
-        lambda match: f"{'atleast' if match[2] else 'atmost'} {match[1]}",
-    ),
-    _word_rule(
-        "up maximum exceed exceeding greater minimum fewer over above excess under below",
-        r"(?<!\w)(?:(up to|(?:a )?maximum of|not (?:to exceed|exceeding|greater than)|no greater than)"
-        r"|((?:a )?minimum of|no fewer than)|(over|above|exceeding|in excess of)|under|below) "
-        + _AMOUNT,
-        lambda match: ("lessthan", "atmost", "atleast", "morethan")[match.lastindex or 0] + " ",
-    ),
-    _word_rule("fiscal", r"(?<!\w)fiscal(?= '?\d\d(?:\d\d)?(?!\w))", "fy"),
-    _word_rule("fy fiscal", r"(?<!\w)FY\s?'?(\d\d)(?!\w)", r"fy 20\1"),
-    _word_rule("since", r"^since (\S.{0,20}\d{4})\Z", r"\1 - present"),
-    _word_rule("minus negative", r"(?<!\w)(?:minus|negative) (?=[$€£¥]?\d)", "-"),
-    _word_rule(
-        "between", r"(?<!\w)between (\S*\d\S*(?: [a-z%°]+)?) (?:and|&) (?=\S*\d)", r"\1 to "
-    ),
-)
-_WORDING_WORDS = frozenset[bytes]().union(*(words for words, _, _ in _WORDINGS))
-#: One of these words, a slash or a dollar is in every text with a phrase.
-_PHRASE_WORDS = frozenset(
-    max(sorted(words_of(phrase), reverse=True), key=len)
-    for phrase in UNIT_PHRASES | PHRASES
-    if "/" not in phrase and "$" not in phrase
-)
-
 # --- plus and minus -----------------------------------------------------------------------------
 
 # The zone of a timestamp is read with its date, and the sign of an exponent with its number.
@@ -249,34 +157,15 @@ _PLUS = re.compile(
 )
 #: A sign with nothing behind that it could belong to.
 _FREE_SIGN = re.compile(r"[+-](?:(?<=\+)|(?<! .)|(?<=[(:=] .))(?![\w+-])")
-_LONE_SIGN = re.compile(
-    r"\( ?([+-]) ?\)|(?<=[:=]) ?([+-])(?=$|[,;)])|(?<=\w\))([+-])(?= ?(?:$|[,;)]))"
-    r"|(?:(?<=\))|(?<=\w) )\+(?=$|[\s,;.)])"
-)
-_LAST_SIGN = re.compile(
-    r"[+-](?<=[A-Za-z0-9].)(?![\w+$€£¥-])(?:(?<=\+)|(?! ?(?:and|or|to|und|bis)\b|,))"
-)
-#: 1,234.56- is a negative amount; after other digits the minus is part of a code.
-_MINUS_BEHIND = re.compile(
-    r"(?<![\w.,-])(?:([$€£¥]?\d(?:[\d.,]*\d)?)|(\d[\d-]*\d))-(?=$|[,;)]| ?(?:[A-Z]{3}|[$€£¥])$)"
-)
-#: Arsenal 3-1 Chelsea
-_SCORE = re.compile(r"\A([A-Z][a-z][^\d,-]*) (\d{1,3}) ?- ?(\d{1,3}) ([A-Z][a-z][^\d,-]*)\Z")
-_SIGNED_CODE = re.compile(r"(?<![^\s(])(?<!\d )-(?=[A-Za-z]{1,5}-?\d)")
 
 
 def _reword_dashes(text: str) -> str:
     """Write signs as words: HER2+, CD4+CD8-, HBsAg (-), SOFR+2%."""
     if "+" in text:
         text = _PLUS.sub(lambda match: match[1] or " plus ", text)
-    text = _SCORE.sub(r"\1 \2, \4 \3", text)
-    if text[:1] == "-" or " -" in text or "(-" in text:
-        text = _SIGNED_CODE.sub("minus ", text)
-    if not _FREE_SIGN.search(text):
-        return text
-    text = _LONE_SIGN.sub(lambda m: " positive " if "+" in m[0] else " negative ", text)
-    text = _MINUS_BEHIND.sub(lambda m: f"-{m[1]}" if m[1] else f"{m[2]} minus", text)
-    return _LAST_SIGN.sub(_polarity, text)
+    parts = {sign for sign in "+-" if sign in text}
+    text = _apply(_RULES["hyphens"], text, parts)
+    return _apply(_RULES["dashes"], text, parts) if _FREE_SIGN.search(text) else text
 
 
 def _polarity(match: re.Match[str]) -> str:
@@ -305,45 +194,8 @@ def _scaled(match: re.Match[str]) -> str:
     return f"{Decimal(match[1] or 1).scaleb(int(match[2])):f}"
 
 
-def _square_or_cubic(match: re.Match[str]) -> str:
-    return f" {'sq' if match[2] == '2' else 'cb'}{match[1].lower()}"
-
-
 _SIGN = re.compile("[<>=≤≥≠~≈±°^→+]")
 _SLASH_LETTER = re.compile(r"/ ?[^\W\d_]")
-#: In this order, by signs in the text as changed so far.
-_SIGNS: tuple[_Rule, ...] = (
-    (frozenset("<≤"), re.compile(r"<=|=<|≤"), " atmost "),
-    (frozenset(">≥"), re.compile(r">=|≥"), " atleast "),
-    (frozenset("=≠"), re.compile(r"≠|!="), " unequal "),
-    (frozenset("+±"), re.compile(r"±|\+/-|\+-(?=\d)"), " plusminus "),
-    (frozenset(">→"), re.compile(r"[-=]>|→"), " to "),
-    (frozenset("<"), re.compile("<"), " lessthan "),
-    (frozenset(">"), re.compile(">"), " morethan "),
-    (frozenset("~≈"), re.compile(r"[~≈] ?(?=(?:[A-Z]{3} ?|[$€£¥])?\d)"), " approximately "),
-    (
-        frozenset("^"),
-        re.compile(
-            r"(?<![\w.,])(?:(\d+(?:\.\d+)?) ?[x*\u00b7\u22c5] ?)?10\^\+?(-?\d{1,3})(?!\w|\.\d)"
-        ),
-        _scaled,
-    ),
-    (frozenset("^"), re.compile(r"(?<=\d)\^(?=-?\d)"), " power "),
-    _rule("°", r"(?<!\w)n\.?° ?(?=\d)", "no. "),
-    _rule("°", r"°(?! ?[cf](?!\w)) ?", " degree "),
-)
-#: The same, for rates.
-_RATES: tuple[_Rule, ...] = (
-    (frozenset("/"), re.compile(r"(?<=[kmgKMG])(?:(b)it|([bB]))/s(?!\w)"), r"\1\2ps"),
-    (frozenset("/"), re.compile(r"(\d ?(?:[A-Za-zμ]{1,4}/){1,2})d(?!\w)"), r"\1day"),
-    _rule(
-        "/",
-        r"(?:(?<=[^\W_])|(?<=[$€£¥])) ?/ ?(?="
-        + any_of([*filter(str.isalpha, UNITS), "share", "unit", "user", "person", "head", "annum"])
-        + r"(?!\w))",
-        " per ",
-    ),
-)
 # Symbols that carry meaning: arrows, operators, boxes to tick, stars, sexes, suits, signals.
 _SYMBOL = re.compile(
     "[\u2190-\u21ff\u2200-\u2216\u221a-\u223b\u223d-\u22c4\u22c6-\u22ff\u25a1\u25b2-\u25b5"
@@ -443,47 +295,43 @@ _BESIDE_DIGIT = re.compile(
     r"|(?P<label>(?<=[orm#].)|(?<=[orm#][. ].)|(?<=[orm]\. .)))",
     re.IGNORECASE,
 )
-_VALUES: tuple[_Rule, ...] = (
-    _rule(
-        "label",
-        r"\b(?:no\.|(?<=[\w,] )(?-i:No)(?!\w)|(?:nr|num|number)\.?)\s?(?=\d)|#(?=\d)",
-        "",
-    ),
-    _rule("prime", r"""(?<![\w'])(\d+(?:\.\d+)?)(['"])(?:(?!\w)|(?=\d\d?"))""", _feet_or_inches),
-    _rule("unit", r"(?<![\w.,:])(\d{1,3}) ?h ?(\d{1,2}) ?m(?![\w/²³^])", r"\1 h \2 min"),
-    _rule(
-        "unit",
-        r"(?:(?<=\d)|(?<=\d )|(?<=/)|(?<=per )) ?([kcm]?m|ft|in)\^?([23])(?!\w)",
-        _square_or_cubic,
-    ),
-    _rule("unit", r"(?<![\w.,:])([01]?\d|2[0-3])h([0-5]\d)(?!\w)", r"\1:\2"),
-    _rule("unit", r"(?<![\w.,:])(\d\d?)[.:](\d\d) ?(?:uhr|hrs|hours|h)(?!\w)", r"\1:\2"),
-    _rule(
-        "unit",
-        r"(?<![\w.])(\d+(?:\.\d+(?=e\d)|(?=e[+-])|\.\d+))e\+?(-?\d{1,3})(?!\w|\.\d)",
-        _scaled,
-    ),
-    _rule(
-        "unit",
-        r"(?<![\w:.])(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))?(:[0-5]\d)? ?"
-        r"([ap])(?:\.m\.|(?-i:m|(?<![ap])M))(?!\w)",
-        _of_24_hours,
-    ),
-    _rule(
-        "code",
-        r"(\b(?:ISBN(?:-1[03])?|IBAN):? ?)?(?<![\w-])(?-i:((?:\d[\d -]{8,20}"
-        r"|[A-Z]{2}\d\d[ ]?[A-Z\d](?:[A-Z\d]| (?=[A-Z\d]{2})){9,38})[\dX]))(?![\w-])",
-        _joined_code,
-    ),
-    _rule(
-        "code",
-        r"(?<![\w.+/-])((?:\+|00(?=[1-9]\d{0,2}[ ./-]))\d(?:[ .()/-]{0,3}\d){6,13}"
-        r"|(?:1[ .-])?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
-        r"|(?!\d\d[./-]\d\d[./-]\d{4})\(?0[1-9]\d{0,3}\)?(?:(?: ?/ ?|[ .-])\d{2,8}){1,4})(?![\w:-]|[./]\d)"
-        r"(?:,? ?(?:ext(?:ension|n)?\.?|x) ?(\d{1,6})(?!\w))?",
-        _phone_digits,
-    ),
-    _rule(
-        "range code", r"(\d(?<![\w.,/:-]\d)\d{2,4}) ?- ?(\d{2,4})(?![\w/:-]|[.,]\d)", _full_range
-    ),
+
+# --- the rules ----------------------------------------------------------------------------------
+
+_ONES = any_of(("a", *(word for word, number in SMALL_NUMBERS.items() if 0 < number < 10)))  # noqa: PLR2004
+#: What the rules name in their patterns; an amount is a number, perhaps with its currency.
+_NAMED = {
+    "@ones@": _ONES,
+    "@months@": any_of(MONTHS),
+    "@units@": any_of(filter(str.isalpha, UNITS)),
+    "@amount@": rf"(?=(?:[A-Z]{{3}} ?|[$€£¥] ?)?\d|{any_of(SMALL_NUMBERS)}(?!\w))",
+}
+
+
+def _read_rules() -> dict[str, tuple[_Rule, ...]]:
+    """Read the rules by what they are for."""
+    path = files("extractbench_nb.core.text") / "rewording_rules.tsv"
+    rules: dict[str, list[_Rule]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line[0] == "#":
+            continue
+        kind, needed, pattern, replacement = line.split("\t")
+        needed = needed.replace("@ordinals@", " ".join(ORDINALS))
+        pattern = pattern.replace("@ordinals@", any_of(ORDINALS))
+        for name, words in _NAMED.items():
+            pattern = pattern.replace(name, words)
+        parts = words_of(needed) if kind == "words" else frozenset(needed.split())
+        change = globals()["_" + replacement[1:]] if replacement[:1] == "=" else replacement
+        rules.setdefault(kind, []).append((parts, re.compile(pattern, re.IGNORECASE), change))
+    return {kind: tuple(found) for kind, found in rules.items()}
+
+
+_RULES = _read_rules()
+_WORDING_WORDS = frozenset[bytes]().union(*(words for words, _, _ in _RULES["words"]))
+_replace_phrases = phrase_replacer(UNIT_PHRASES | PHRASES)
+#: One of these words, a slash or a dollar is in every text with a phrase.
+_PHRASE_WORDS = frozenset(
+    max(sorted(words_of(phrase), reverse=True), key=len)
+    for phrase in UNIT_PHRASES | PHRASES
+    if "/" not in phrase and "$" not in phrase
 )
