@@ -30,6 +30,7 @@ _Replacement = str | Callable[[re.Match[str]], str]
 _Parts = frozenset[str] | frozenset[bytes]
 _Rule = tuple[_Parts, re.Pattern[str], _Replacement]
 
+_ALWAYS = frozenset("*")
 _LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 _MAX_ACRONYM = 4
 _MAX_EXPONENT = 12
@@ -42,15 +43,9 @@ _LETTERS = bytes(i if chr(i).isalpha() or i > 127 else 32 for i in range(256))  
 
 #: A number in brackets behind a word.
 CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
-#: An interval that lacks an end; (5, 10) may be a list.
-_INTERVAL = re.compile(r"([\[\](])( ?[+-]?[\d.]+ ?[,;] ?[+-]?(?:[\d.]+|inf\w*|∞) ?)([\[\])])")
 _DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
 ITEM = re.compile(
     r"(?:\((?<!\d\()(?:[a-h]|[ivx]{1,4}|[1-9])\)|(?:(?<!\S)[1-9][.)]))(?=\s)", re.IGNORECASE
-)
-#: The one box that is ticked, of several.
-_CHECKED = re.compile(
-    r"^(?:\u2610[^\u2610-\u2612]+)*[\u2611\u2612]\s*([^\u2610-\u2612]+?)\s*(?:\u2610[^\u2610-\u2612]+)*$"
 )
 _NUMBERINGS = ("abcdefgh", ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii"), "12345678")
 
@@ -61,11 +56,9 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
     `words` are the words of the text in lower case, if they are known.
     """
     if "[" in text or "]" in text:
-        text = CITATION.sub("", _INTERVAL.sub(_open_interval, text))
+        text = CITATION.sub("", _apply(_RULES["brackets"], text, _ALWAYS))
     if ") " in text or text[:2] == "1.":
         text = _number_items(text)
-    if not text.isascii() and "\u2610" in text and (box := _CHECKED.search(text)):
-        text = box[1]
     if '")' in text:
         text = _DEFINED_TERM.sub("", text) or text
     words = words_of(text) if words is None else words
@@ -82,11 +75,9 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
     if is_slashed:
         text = _apply(_RULES["rates"], text, frozenset("/"))
     if not text.isascii():
-        text = _SYMBOL.sub(_symbol, text)
-    if " of 1" in text or "00/100" in text:
-        text = _PART_OF_PERCENT.sub(_percent, _NO_CENTS.sub("", text))
-    if ".." in text:
-        text = _DOTS.sub(" to ", text)
+        text = _apply(_RULES["symbols"], text, _ALWAYS)
+    if ".." in text or " of 1" in text or "00/100" in text:
+        text = _apply(_RULES["parts"], text, _ALWAYS)
     if beside := {match.lastgroup for match in _BESIDE_DIGIT.finditer(text)}:
         text = _apply(_RULES["values"], text, beside)
     return " ".join(text.split()) if "  " in text or text[-1:] == " " or text[:1] == " " else text
@@ -103,14 +94,6 @@ def _apply(rules: tuple[_Rule, ...], text: str, parts: Set[Any]) -> str:
         if not needed.isdisjoint(parts):
             text = pattern.sub(replacement, text)
     return text
-
-
-def _open_interval(match: re.Match[str]) -> str:
-    """Mark the open ends of an interval with words: [5, 10) and ]5, 10]."""
-    start, end = match[1] in "](", match[3] in "[)"
-    if start == end and match[1] != "]":
-        return match[0]
-    return f"{' startopen ' if start else ''}{match[2]}{' endopen ' if end else ''}"
 
 
 def _number_items(text: str) -> str:
@@ -149,23 +132,19 @@ def _fraction(match: re.Match[str]) -> str:
 
 # --- plus and minus -----------------------------------------------------------------------------
 
-# The zone of a timestamp is read with its date, and the sign of an exponent with its number.
-_PLUS = re.compile(
-    r"(\d{4}(?:-\d\d-\d\d)?[T ]\d\d:\d\d[\d:.]*(?: ?[A-Z]{2,4})?[+-]\d\d:?\d\d(?!\d))"
-    r"|(?<![\d.][eE])(?<=[\w)%])(?: \+ |\+)(?=[\w(.$€£])"
-    r"|(?<=[A-Z]{3}) ?\+(?=\d)(?!\+\d[\d ().-]{7})|(?<=:\d\d) ?\+(?=\d\d:?\d\d)"
-)
 #: A sign with nothing behind that it could belong to.
 _FREE_SIGN = re.compile(r"[+-](?:(?<=\+)|(?<! .)|(?<=[(:=] .))(?![\w+-])")
 
 
 def _reword_dashes(text: str) -> str:
     """Write signs as words: HER2+, CD4+CD8-, HBsAg (-), SOFR+2%."""
-    if "+" in text:
-        text = _PLUS.sub(lambda match: match[1] or " plus ", text)
     parts = {sign for sign in "+-" if sign in text}
     text = _apply(_RULES["hyphens"], text, parts)
     return _apply(_RULES["dashes"], text, parts) if _FREE_SIGN.search(text) else text
+
+
+def _plus(match: re.Match[str]) -> str:
+    return match[1] or " plus "
 
 
 def _polarity(match: re.Match[str]) -> str:
@@ -196,13 +175,6 @@ def _scaled(match: re.Match[str]) -> str:
 
 _SIGN = re.compile("[<>=≤≥≠~≈±°^→+]")
 _SLASH_LETTER = re.compile(r"/ ?[^\W\d_]")
-# Symbols that carry meaning: arrows, operators, boxes to tick, stars, sexes, suits, signals.
-_SYMBOL = re.compile(
-    "[\u2190-\u21ff\u2200-\u2216\u221a-\u223b\u223d-\u22c4\u22c6-\u22ff\u25a1\u25b2-\u25b5"
-    "\u25bc-\u25bf\u25cb\u25ef\u2605\u2606\u2610-\u2612\u2640\u2642\u2660-\u2667\u266d-\u266f"
-    "\u2705\u2713-\u2718\u274c\u274e\u27f0-\u27ff\u2900-\u297f\u2a00-\u2aff\u2b00-\u2b11"
-    "\U0001f44d\U0001f44e\U0001f534\U0001f535\U0001f600-\U0001f64f\U0001f7e0-\U0001f7eb]"
-)
 
 
 def _symbol(match: re.Match[str]) -> str:
@@ -212,13 +184,6 @@ def _symbol(match: re.Match[str]) -> str:
 
 
 # --- digits -------------------------------------------------------------------------------------
-
-
-_DOTS = re.compile(r"(?<=\d) ?\.\.\.? ?(?=[+-]?\d)")
-_NO_CENTS = re.compile(r"(?: and)? 00/100(?![\d/])")
-_PART_OF_PERCENT = re.compile(
-    r"(?<![\d/.,])(?:(\d+) )?(\d+)/([1-9]\d*) of 1(?:\.0+)? ?(?:percent|%)", re.IGNORECASE
-)
 
 
 def _feet_or_inches(match: re.Match[str]) -> str:
@@ -285,17 +250,6 @@ def _joined_code(match: re.Match[str]) -> str:
     return code if is_right else match[0]
 
 
-#: What the rules for values need beside a digit, which is looked for quickly.
-_BESIDE_DIGIT = re.compile(
-    r"""\d(?:(?=(?P<prime>['"])"""
-    r"|(?P<unit> ?(?:[ap]\.?m|(?:[kcm]?m|ft|in)\^?[23]|e[+-]?\d|h(?:rs|ours)?(?!\w)|h ?\d|uhr))"
-    r"|(?<!\d\d)(?:(?P<code>(?:[ -]?\d){8}|\d\d(?:\) ?|[ .-])\d{3}[ .-]\d{4}"
-    r"|(?<=\+.)[ .()-]{0,2}\d|(?<=0)\d{1,4}\)?(?:[ ./-]{0,3}\d){7})"
-    r"|(?P<range>\d{2,4} ?- ?\d\d)))"
-    r"|(?P<label>(?<=[orm#].)|(?<=[orm#][. ].)|(?<=[orm]\. .)))",
-    re.IGNORECASE,
-)
-
 # --- the rules ----------------------------------------------------------------------------------
 
 _ONES = any_of(("a", *(word for word, number in SMALL_NUMBERS.items() if 0 < number < 10)))  # noqa: PLR2004
@@ -327,6 +281,7 @@ def _read_rules() -> dict[str, tuple[_Rule, ...]]:
 
 
 _RULES = _read_rules()
+_BESIDE_DIGIT = _RULES["beside"][0][1]
 _WORDING_WORDS = frozenset[bytes]().union(*(words for words, _, _ in _RULES["words"]))
 _replace_phrases = phrase_replacer(UNIT_PHRASES | PHRASES)
 #: One of these words, a slash or a dollar is in every text with a phrase.
