@@ -138,7 +138,7 @@ _FREE_SIGN = re.compile(r"[+-](?:(?<=\+)|(?<! .)|(?<=[(:=] .))(?![\w+-])")
 
 def _reword_dashes(text: str) -> str:
     """Write signs as words: HER2+, CD4+CD8-, HBsAg (-), SOFR+2%."""
-    parts = {sign for sign in "+-" if sign in text}
+    parts = frozenset("+-" if "+" in text else "-")
     text = _apply(_RULES["hyphens"], text, parts)
     return _apply(_RULES["dashes"], text, parts) if _FREE_SIGN.search(text) else text
 
