@@ -70,6 +70,7 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
         if word.lower() not in lexicon.GENERATIONS:
             # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
             is_cluster = mixed and len(word) in _CLUSTER and word.isupper()
+            is_cluster = is_cluster and word.lower() not in lexicon.LEGAL_SUFFIXES
             names += word.lower() if is_cluster and _VOWELS.isdisjoint(word) else [word.casefold()]
     if not names:
         return None

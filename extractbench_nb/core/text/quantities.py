@@ -188,7 +188,8 @@ def phrase_replacer(phrases: Mapping[str, str]) -> Callable[[str, str], str]:
     pattern = re.compile(rf"(?<!\w)(?:{any_of(phrases)}(?!\w)|{any_of(dollars)})")
 
     def replace(text: str, lower: str) -> str:
-        pieces, end = [], 0
+        pieces: list[str] = []
+        end = 0
         for match in pattern.finditer(lower):  # ten times as fast as in any case
             pieces += text[end : match.start()], phrases[match[0]]
             end = match.end()
