@@ -103,12 +103,8 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
             return "spacing"
     if max(map(len, (*a, *b))) > _MAX_WORD:
         return None
-    if 1 in (len(a), len(b)):
-        single, several = (a, b) if len(a) == 1 else (b, a)
-        if _is_same_unit(several, single):
-            return "number"
-        if _is_misread(several, single):
-            return "typo"
+    if (len(b) == 1 and _is_same_unit(a, b)) or (len(a) == 1 and _is_same_unit(b, a)):
+        return "number"
     if _names(a) & _names(b) or _is_acronym(a, b, right) or _is_acronym(b, a, left):
         return "abbreviation"
     if len(a) == len(b):
@@ -121,7 +117,7 @@ def _explain_parts(a: Run, b: Run, left: Prepared, right: Prepared) -> str | Non
     """Explain runs of different lengths part by part: EVP, CFO."""
     if len(a) > len(b):
         a, b, left, right = b, a, right, left
-    is_alike = a[0][0] == b[0][0] or {a[0][0], b[0][0]} == {"i", "l"} or aliases(a[:1])
+    is_alike = a[0][0] == b[0][0] or aliases(a[:1])
     if len(a) == 1 or len(b) > _MAX_PARTS or not is_alike:
         return None
     for size in range(1, len(b) - len(a) + 2):
@@ -139,13 +135,6 @@ def _is_same_unit(a: Run, b: Run) -> bool:
         return False
     base, factor = UNITS[BARE_SYMBOLS[a[1]]]
     return base == quantity[1] and math.isclose(number[0] * factor, quantity[0], rel_tol=1e-14)
-
-
-def _is_misread(a: Run, b: Run) -> bool:
-    """Say whether a scanner read letters of a word as digits: Se11er."""
-    if len(a) > _MAX_CONTEXT or not len(b[0]) >= _MIN_MISREAD or not b[0].isalpha():
-        return False
-    return "".join(a).replace("#11", "ll").replace("#1", "l").replace("#0", "o") == b[0]
 
 
 def conflict(a: Run, b: Run) -> str | None:
@@ -365,8 +354,6 @@ def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None
         return "spelling"
     if spelling(x) == spelling(y):
         return "spelling"
-    if x[1:] == y[1:] and {x[0], y[0]} == {"i", "l"} and x[1:2] not in "aeiouyl":
-        return "typo"  # a capital I, read as l before a consonant
     if _has_glued_stop(x, y, right) or _has_glued_stop(y, x, left):
         return "spacing"
     is_long = min(len(left.words), len(right.words)) >= SHORT_TOKENS
