@@ -474,7 +474,7 @@ CHANGES = {
         one(r"(?<=[A-Z0-9])[+-](?=[A-Z][A-Za-z]*\d+[+-])", other_sign),
     ),
     "symbol": first_of(
-        exchange("≠|=", "↑|↓", "→|←", "☑|☐|☒", "★|☆", before="", after=""),
+        exchange("≠|=", "↑|↓", "→|←", "☑|☐", "★|☆", before="", after=""),
         one(r"[<>](?=[A-Z])", lambda m, _: "<" if m[0] == ">" else ">"),
         one(r"[<>≠↑↓☑☐☒](?= ?[A-Za-z])", drop),
     ),

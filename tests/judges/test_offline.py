@@ -230,3 +230,13 @@ def test_long_texts_come_to_an_end(text):
 @pytest.mark.parametrize("pair", read_pairs("reported_pairs.json"), ids=str)
 def test_pairs_that_were_judged_wrongly_once_and_pairs_like_them(pair):
     assert (JUDGE.compare(pair.gold, pair.predicted).score >= PASS) is pair.same
+
+
+CONVENTIONS = read_pairs("convention_pairs.json")
+
+
+@pytest.mark.parametrize("kind", sorted({pair.source for pair in CONVENTIONS}))
+def test_conventions_of_writing_and_their_near_misses(kind):
+    pairs = [pair for pair in CONVENTIONS if pair.source == kind]
+    wrong = [p for p in pairs if (JUDGE.compare(p.gold, p.predicted).score >= PASS) != p.same]
+    assert not wrong

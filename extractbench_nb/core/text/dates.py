@@ -27,7 +27,10 @@ _MONTH = rf"(?P<name>{any_of(MONTHS)})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?\b\.?"
 _YEAR = r"(?P<year>(?:1[0-9]|20|21)\d\d)\b"
 _SHORT_YEAR = r"(?P<year>(?:(?:1[0-9]|20|21)\d\d|'?\d\d))\b(?:\s(?:г|года|roku|r\.)(?!\w))?"  # noqa: RUF001
-_WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b\.?,?\s+)?"
+_WEEKDAY = (
+    r"(?:(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
+    rf"|{any_of(' '.join(DATA['weekdays']).split())}(?:-feira)?)\b\.?,?\s+)?"
+)
 _TIME = (
     r"(?:(?:t|,?\s+(?:at\s+)?)\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s*[ap]\.?m\.?)?"
     r"(?:\s*(?:z|utc|gmt|[a-z]{2,4}\b)?\s*(?:[+-]\d\d:?\d\d)?)(?:\s*\([^)]{0,60}\))?)?"
@@ -38,14 +41,23 @@ _FORMS = (
     r"(?P<first>\d{1,2})(?P<sep>[-/.])(?P<second>\d{1,2})(?P=sep)(?P<year>\d{4})\b",
     r"(?P<first>\d\d?)/(?P<second>\d\d?)/(?P<year>\d\d)(?![\d/])",
     r"(?P<first>\d\d)(?P<sep>\.)(?P<second>\d\d)\.(?P<year>\d\d)(?![\d.])",
-    rf"{_WEEKDAY}(?:the\s+)?{_DAY}[\s-]*(?:(?:day\s+)?(?:of|de)\s+)?{_MONTH}[\s,-]*(?:de\s+|of\s+)?{_SHORT_YEAR}",
+    rf"{_WEEKDAY}(?:(?:the|this|den|le|el|am)\s+)?{_DAY}[\s-]*(?:(?:day\s+)?(?:of|de)\s+)?{_MONTH}[\s,-]*(?:de\s+|of\s+)?{_SHORT_YEAR}",
     rf"{_WEEKDAY}{_MONTH}[\s-]*(?:the\s+)?{_DAY}[\s,-]+(?:of\s+)?{_YEAR}",
-    rf"{_YEAR}[\s,-]+{_MONTH}[\s-]*{_DAY}",
+    rf"{_YEAR}[\s,.-]+{_MONTH}[\s-]*{_DAY}",
     rf"{_MONTH}[\s,-]*(?:of\s+|de\s+)?(?P<year>(?:1[0-9]|20|21)\d\d|'\d\d)\b",
     rf"{_YEAR}[\s,-]+{_MONTH}",
     r"(?P<month>0?[1-9]|1[0-2])/(?P<year>(?:1[0-9]|20|21)\d\d)\b",
     r"(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])(?![\d-])",
 )
+_NTH = r"(\d\d?)(?:st|nd|rd|th)?"
+_NAME = rf"({any_of(MONTHS)})\b\.?"
+_SIDE = rf"(?:{_NTH}\.?(?:(?: of)? {_NAME})?|{_NAME}(?: {_NTH})?)"
+#: The days or months of a range, and their one year: June 2-5, 2016.
+_ONE_YEAR = re.compile(
+    rf"(?<![\w./-]){_SIDE} ?(?:-|&|\b(?:to|and|until|through|bis)\b) ?{_SIDE},? (\d{{4}})(?!\d)",
+    re.IGNORECASE,
+)
+_YEAR_BEHIND = re.compile(r"[a-z\d],? [12]\d{3}(?!\d)", re.IGNORECASE)
 _YEAR_ALONE = re.compile(_YEAR + _TIME)
 _PLAIN_DIGITS = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)" + _TIME
@@ -184,6 +196,27 @@ def find_dates(folded: str, *, named: bool) -> list[tuple[int, int, Date]]:
         if not kept or start >= kept[-1][1]:
             kept.append((start, stop, date))
     return kept
+
+
+def spell_out(text: str) -> str:
+    """Write both dates of a range in full: 2 June 2016 to 5 June 2016."""
+    return _ONE_YEAR.sub(_in_full, text) if _YEAR_BEHIND.search(text) else text
+
+
+def _in_full(match: re.Match[str]) -> str:
+    groups = match.groups("")
+    days, months = (
+        (groups[0] or groups[3], groups[4] or groups[7]),
+        (
+            groups[1] or groups[2],
+            groups[5] or groups[6],
+        ),
+    )
+    if not any(months) or bool(days[0]) is not bool(days[1]):
+        return match[0]
+    first, last = months[0] or months[1], months[1] or months[0]
+    year = match[9]
+    return f"{days[0]} {first} {year} to {days[1]} {last} {year}".strip()
 
 
 def _with_months(folded: str) -> list[re.Match[str]]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -14,13 +15,14 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.quantities import MONEY
+from extractbench_nb.core.text.quantities import BARE_SYMBOLS, MONEY, UNITS
 from extractbench_nb.core.text.word_tokens import Prepared, aliases, is_place, split_quantity
 
 Run = Sequence[str]
 
 SHORT_TOKENS = 14
 _MAX_ROLE = 4
+_MAX_PARTS = 12
 _MAX_CONTEXT = 3
 _MAX_SHORT = 3
 _MAX_WORD = 60
@@ -30,23 +32,20 @@ _ACRONYM_LENGTHS = range(2, 11)
 _COUNTRIES = frozenset(("us", "uk"))
 _JURISDICTION = frozenset("state laws law commonwealth province governed republic kingdom".split())
 _INFLECTIONS = frozenset("s es ed d ing er r ly y".split())
-_SPELLING = (
-    (re.compile(r"isation(s?)$"), r"ization\1"),
-    (re.compile(r"(?<=..)is(e|es|ed|ing)$"), r"iz\1"),
-    (re.compile(r"(?<=..)ys(e|es|ed|ing)$"), r"yz\1"),
-    (re.compile(r"(?<=[a-z]{2})our(s|ed|ing|al|able|ite)?$"), r"or\1"),
-    (re.compile(r"(?<=[a-z]{2})(t|b)re(s|d)?$"), r"\1er\2"),
-    (re.compile(r"ogue(s?)$"), r"og\1"),
-    (re.compile(r"(?<=[a-z])ll(ed|ing|er|ers)$"), r"l\1"),
-    (re.compile(r"(?<=..)ence$"), "ense"),
-    (re.compile(r"icence"), "icense"),
-    (re.compile(r"programme"), "program"),
-    (re.compile(r"ae|oe"), "e"),
-)
+_SPELLING = tuple((re.compile(ending), other) for ending, other in lexicon.SPELLING)
 _SPELLED = re.compile("|".join(pattern.pattern for pattern, _ in _SPELLING))
 #: Letters that a scanner takes for one another, each in one form.
 _SHAPES = (("nn", "rm"), ("rn", "m"), ("vv", "w"), ("cl", "d"), ("1", "i"), ("l", "i"), ("0", "o"),
            ("c", "e"), ("y", "v"))  # fmt: skip
+_LABELS = lexicon.LABELS | lexicon.ID_LABELS
+#: What makes of the word before a code its label.
+_ID_MARK = re.compile(r"(?<!\w)(?:(?:no|nr|num)\.|number|id|code|nr)(?!\w)|[:#]")
+#: A country's code, perhaps with the 0 that some numbers keep.
+_COUNTRY_CODE = re.compile(
+    r"(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
+    r"|(?:2[1-689]|3[578]|42|5[09]|6[7-9]|8[05]|9[67])\d)0?"
+)
+_MIN_PHONE = 7
 _OPPOSITES = {
     word: frozenset(w for pair in lexicon.ANTONYMS if word in pair for w in pair if w != word)
     for word in frozenset().union(*lexicon.ANTONYMS)
@@ -65,7 +64,9 @@ class Block(NamedTuple):
 def explain_block(block: Block, is_only: bool, a: Prepared, b: Prepared) -> str | None:
     """Explain a difference by its words, its position, or the words around it."""
     if block.gold and block.predicted:
-        reason = explain(block.gold, block.predicted, a, b)
+        gold = block.gold if block.gold_at else _without_label(block.gold, a)
+        predicted = block.predicted if block.predicted_at else _without_label(block.predicted, b)
+        reason = explain(gold, predicted, a, b)
     elif block.gold:
         reason = _explain_extra(block.gold, block.gold_at, a, b, is_only)
     else:
@@ -83,6 +84,15 @@ def explain_block(block: Block, is_only: bool, a: Prepared, b: Prepared) -> str 
     return "abbreviation" if is_named else None
 
 
+def _without_label(run: Run, text: Prepared) -> Run:
+    """Return the beginning of a text without the label before a value."""
+    if run[0] not in _LABELS:
+        return run
+    size = len(tuple(itertools.takewhile(_LABELS.__contains__, run)))
+    is_label = size < len(run) and _is_label(run[:size], 0, run[size:], text)
+    return run[size:] if is_label else run
+
+
 def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
     """Say why two runs mean the same."""
     if len(a) == len(b) == 1:
@@ -93,12 +103,38 @@ def explain(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
             return "spacing"
     if max(map(len, (*a, *b))) > _MAX_WORD:
         return None
+    if (len(b) == 1 and _is_same_unit(a, b)) or (len(a) == 1 and _is_same_unit(b, a)):
+        return "number"
     if _names(a) & _names(b) or _is_acronym(a, b, right) or _is_acronym(b, a, left):
         return "abbreviation"
-    if len(a) != len(b):
+    if len(a) == len(b):
+        reasons = [_explain_word(x, y, left, right) for x, y in zip(a, b, strict=True)]
+        return reasons[0] if all(reasons) else None
+    return _explain_parts(a, b, left, right)
+
+
+def _explain_parts(a: Run, b: Run, left: Prepared, right: Prepared) -> str | None:
+    """Explain runs of different lengths part by part: EVP, CFO."""
+    if len(a) > len(b):
+        a, b, left, right = b, a, right, left
+    is_alike = a[0][0] == b[0][0] or aliases(a[:1])
+    if len(a) == 1 or len(b) > _MAX_PARTS or not is_alike:
         return None
-    reasons = [_explain_word(x, y, left, right) for x, y in zip(a, b, strict=True)]
-    return reasons[0] if all(reasons) else None
+    for size in range(1, len(b) - len(a) + 2):
+        if reason := explain(a[:1], b[:size], left, right):
+            return reason if explain(a[1:], b[size:], left, right) else None
+    return None
+
+
+def _is_same_unit(a: Run, b: Run) -> bool:
+    """Say whether a number with a symbol of one letter is a quantity: 12 V."""
+    if len(a) != 2 or a[1] not in BARE_SYMBOLS:  # noqa: PLR2004
+        return False
+    number, quantity = split_quantity(a[0]), split_quantity(b[0])
+    if number is None or quantity is None or number[1]:
+        return False
+    base, factor = UNITS[BARE_SYMBOLS[a[1]]]
+    return base == quantity[1] and math.isclose(number[0] * factor, quantity[0], rel_tol=1e-14)
 
 
 def conflict(a: Run, b: Run) -> str | None:
@@ -113,13 +149,18 @@ def conflict(a: Run, b: Run) -> str | None:
         return "negation"
     if any(not _OPPOSITES[x].isdisjoint(b) for x in _OPPOSITES.keys() & a):
         return "opposite"
-    return None if _negated(a).isdisjoint(b) and _negated(b).isdisjoint(a) else "negation"
+    return "negation" if _negates(a, b) or _negates(b, a) else None
 
 
-def _negated(run: Run) -> set[str]:
-    """Return the opposites of words with a prefix: unsecured, nonresident."""
-    words = [word for word in run if len(word) > _MAX_SHORT]
-    return {prefix + word for word in words for prefix in lexicon.NEGATIVE_PREFIXES}
+def _negates(a: Run, b: Run) -> bool:
+    """Say whether a word of `a` is one of `b` with a prefix: unsecured, nonresident."""
+    return any(rest in b for word in a for rest in _without_prefix(word))
+
+
+@lru_cache(maxsize=65_536)
+def _without_prefix(word: str) -> tuple[str, ...]:
+    prefixes = filter(word.startswith, lexicon.NEGATIVE_PREFIXES)
+    return tuple(word[len(p) :] for p in prefixes if len(word) - len(p) > _MAX_SHORT)
 
 
 def same_quantity(a: str, b: str) -> bool:
@@ -148,7 +189,9 @@ def same_value(x: str, y: str) -> str | None:
     """Say why two values are equal: numbers, dates, addresses."""
     if x[0] == y[0] == "=":
         return "spacing" if x == y else None
-    if x[0] == y[0] == "#" and (x == y or same_quantity(x, y)):
+    if x[:2] == y[:2] == "#=" and _is_same_clock(x, y):
+        return "number"
+    if x[0] == y[0] == "#" and (x == y or same_quantity(x, y) or _is_same_phone(x, y)):
         return "number"
     if not x[0] == y[0] == "@":
         return None
@@ -158,6 +201,23 @@ def same_value(x: str, y: str) -> str | None:
     # where both have two readings, they are written in one order
     same = a == b if "~" in a and "~" in b else not set(a.split("~")).isdisjoint(b.split("~"))
     return "date" if same else None
+
+
+def _is_same_clock(x: str, y: str) -> bool:
+    """Say whether 0700 is the time of the other: 7:00."""
+    digits, clock = (x[2:], y[2:]) if ":" in y else (y[2:], x[2:])
+    is_clock = len(digits) == len("0700") and digits.isdecimal()
+    return is_clock and f"{int(digits[:2])}:{digits[2:]}" == clock
+
+
+def _is_same_phone(x: str, y: str) -> bool:
+    """Say whether a phone number with a country's code, after 00, is the other without it."""
+    full, national = (x, y) if x.startswith("#=00") else (y, x)
+    number = national.removeprefix("#").removeprefix("=").removeprefix("0")
+    if not full.startswith("#=00") or len(number) < _MIN_PHONE or national.startswith("#=00"):
+        return False
+    code = full[4:].removesuffix(number)
+    return code != full[4:] and _COUNTRY_CODE.fullmatch(code) is not None
 
 
 def _explain_extra(
@@ -222,6 +282,12 @@ def _is_label(run: Run, start: int, rest: Run, text: Prepared) -> bool:
     if start == 0 and lexicon.LABELS.issuperset(run):
         is_phone = rest[0][0] == "#" and lexicon.PHONE_LABELS.issuperset(run)
         if is_phone or ":" in text.text:
+            return True
+    if lexicon.ID_LABELS.issuperset(run) and any(
+        map(str.isdigit, "".join(rest[start : start + 2]))
+    ):
+        is_named = _ID_MARK.search(text.folded) or not lexicon.ID_SCHEMES.isdisjoint(run)
+        if is_named and (start == 0 or rest[start][0] == "#"):
             return True
     if run[0] == "as" and 1 < len(run) <= _MAX_ROLE and start == len(rest):
         return ", as " in text.folded

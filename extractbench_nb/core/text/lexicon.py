@@ -23,6 +23,10 @@ def _variants(name: str) -> dict[str, str]:
 
 STOP_WORDS = _words("stop_words")
 DROPPABLE = _words("droppable")
+# A text with one of these words and numbers is an address.
+ADDRESS_WORDS = _words("address_words")
+# The number behind one of these is its own: Suite 210, 55 Elm Street.
+DESIGNATORS = _words("designators")
 # Words after which a changed order changes the meaning.
 DIRECTIONAL = _words("directional")
 # Where these stand for one another, giver and taker are exchanged.
@@ -41,9 +45,15 @@ LEGAL_SUFFIXES = _variants("legal_suffixes")
 PHRASES: dict[str, str] = _DATA["phrases"]
 ANTONYMS = frozenset(frozenset(pair.split("/")) for pair in _words("antonyms"))
 
+# British endings and letters as patterns, and the American ones.
+SPELLING: list[list[str]] = _DATA["spelling"]
+
 # What may stand before a colon without being part of the value.
 LABELS = _words("labels")
 PHONE_LABELS = _words("phone_labels")
+# What may stand before a code: Invoice No. 4711, ISSN 0028-0836.
+ID_SCHEMES = _words("id_schemes")
+ID_LABELS = _words("id_labels") | ID_SCHEMES
 
 HONORIFICS = _words("honorifics")
 MALE_TITLES = _words("male_titles")
@@ -68,6 +78,7 @@ ALIASES: tuple[str, ...] = (
     *PLACES,
     *_DATA["terms"],
     *("|".join(names) for names in UNIT_NAMES),
+    *(f"{p}|{maker} {p}" for maker, found in _DATA["products"].items() for p in found.split()),
     *_DATA["cities"],
     *_DATA["universities"],
     *(f"{name}|{name} university|university of {name}" for name in _DATA["university_of"]),

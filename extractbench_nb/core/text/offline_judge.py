@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -32,7 +32,14 @@ from extractbench_nb.core.text.differences import (
 from extractbench_nb.core.text.judging import Judge, Question, Verdict
 from extractbench_nb.core.text.people import same_person
 from extractbench_nb.core.text.rewording import CITATION
-from extractbench_nb.core.text.word_tokens import MAX_LENGTH, MIDDLE_TEXT, Prepared, prepare
+from extractbench_nb.core.text.word_tokens import (
+    MAX_LENGTH,
+    MIDDLE_TEXT,
+    Prepared,
+    aliases,
+    is_place,
+    prepare,
+)
 from extractbench_nb.core.values import json_text
 from extractbench_nb.errors import InputError, nearest
 from extractbench_nb.support.folding import fold
@@ -47,6 +54,7 @@ _MAX_DIFF_TOKENS = 3_000
 _MAX_RATIO = 2_000
 _MIN_SQUASHED = 4
 _MAX_TURNED = 8
+_MAX_ADDRESS = 20
 _UNIVERSITY_NAME = 3
 
 #: Words beside a dash, and codes beside a slash.
@@ -215,7 +223,11 @@ def _persons(a: Prepared, b: Prepared) -> Verdict | None:
         pairs = zip(a.people, b.people, strict=True)
         return Verdict(0.95, "initials") if all(same_person(x, y) for x, y in pairs) else None
     left, right = a.person, b.person
-    if left is None or right is None or not same_person(left, right):
+    if left is None or right is None:
+        return None
+    left = left.transliterated(a.transliterated, right)
+    right = right.transliterated(b.transliterated, left)
+    if not same_person(left, right):
         return None
     if not (left.marked or right.marked or sorted(left.words) == sorted(right.words)):
         return None
@@ -225,7 +237,11 @@ def _persons(a: Prepared, b: Prepared) -> Verdict | None:
 
 def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
     """Accept the same tokens in another order, if the order carries no meaning."""
-    if len(a.tokens) != len(b.tokens) or a.ordered != b.ordered or _has_fixed_order(a):
+    if _has_fixed_order(a) or (a.is_numbered and b.is_numbered):
+        return None
+    if _is_same_address(a, b):
+        return Verdict(0.95, "token_order")
+    if len(a.tokens) != len(b.tokens) or a.ordered != b.ordered:
         return None
     if a.numbers == b.numbers:
         turned = any(
@@ -238,6 +254,32 @@ def _reordered(a: Prepared, b: Prepared) -> Verdict | None:
         named = (any(len(t) > 1 and t[0] not in "#@" for t in part) for part in a.segments)
         turned = sorted(a.segments) == sorted(b.segments) and all(named)
     return Verdict(0.95, "token_order") if turned else None
+
+
+def _is_same_address(a: Prepared, b: Prepared) -> bool:
+    """Say whether two addresses have the same words, and a common word beside each number."""
+    if any(lexicon.ADDRESS_WORDS.isdisjoint(text.bag) for text in (a, b)):
+        return False
+    ours, theirs = Counter(a.tokens), Counter(b.tokens)
+    extra, missing = [*(ours - theirs).elements()], [*(theirs - ours).elements()]
+    has_country = bool(extra) is not bool(missing) and is_place(extra or missing)
+    letters, others = ([t for t in text.tokens if len(t) == 1] for text in (a, b))
+    if len(ours) > _MAX_ADDRESS or letters != others:
+        return False
+    if (extra or missing) and not has_country and aliases(extra).isdisjoint(aliases(missing)):
+        return False
+    beside, other = _beside_numbers(a.tokens), _beside_numbers(b.tokens)
+    return bool(beside) and all(beside[number] & other[number] for number in beside)
+
+
+def _beside_numbers(tokens: Sequence[str]) -> defaultdict[str, set[str]]:
+    """Return the words beside each number; only the one before it if it is Suite or the like."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for before, token, after in zip(("", *tokens), tokens, (*tokens[1:], ""), strict=False):
+        if token[0] == "#":
+            is_own = before in lexicon.DESIGNATORS
+            found[token] |= {before} if is_own else {before, after} - lexicon.DESIGNATORS - {""}
+    return found
 
 
 def _turned(parts: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:

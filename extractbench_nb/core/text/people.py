@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from extractbench_nb.core.text import lexicon
@@ -16,7 +16,7 @@ _CLUSTER = (2, 3)
 #: Words of a name with a given name and a surname and nothing else.
 _GIVEN_AND_SURNAME = 2
 _TITLES = lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS
-_SEPARATOR = re.compile(r",? (?:and|&) |;|, and ")
+_SEPARATOR = re.compile(r",? (?:and|&) |;|, and |,? (?=etal\.?$)")
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
 _VOWELS = frozenset("AEIOUY")
@@ -35,6 +35,13 @@ class Person(NamedTuple):
     marked: bool
     gender: str = ""
 
+    def transliterated(self, words: Mapping[str, str], other: Person) -> Person:
+        """Write words with umlauts as the other name has them: Mueller for Muller."""
+        if not words:
+            return self
+        written = (words.get(w, w) if w not in other.words else w for w in self.words)
+        return self._replace(words=tuple(written))
+
 
 def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     """Read a text as one person's name; None if it is not one."""
@@ -47,7 +54,9 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     words = [word for group in groups for word in group]
     folded = {word.lower() for word in words}
     if rest and not _TITLES.issuperset(word.lower() for group in rest for word in group):
-        words = rest[0] + head + [word for group in rest[1:] for word in group]  # Smith, John
+        # Dr. Smith, John
+        at = next((i for i, w in enumerate(head) if w.lower() not in lexicon.HONORIFICS), 0)
+        words = head[:at] + rest[0] + head[at:] + [word for group in rest[1:] for word in group]
     untitled = list(words)
     while len(untitled) > 1 and untitled[0].lower() in lexicon.HONORIFICS:
         del untitled[0]
@@ -61,6 +70,7 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
         if word.lower() not in lexicon.GENERATIONS:
             # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
             is_cluster = mixed and len(word) in _CLUSTER and word.isupper()
+            is_cluster = is_cluster and word.lower() not in lexicon.LEGAL_SUFFIXES
             names += word.lower() if is_cluster and _VOWELS.isdisjoint(word) else [word.casefold()]
     if not names:
         return None
@@ -102,6 +112,9 @@ def read_people(text: str) -> tuple[Person, ...]:
             parts = [f"{a}, {b}" for a, b in zip(parts[::2], parts[1::2], strict=True)]
     people: list[Person] = []
     for part in parts:
+        if part.rstrip(".") == "etal":
+            people.append(Person(("etal",), frozenset(), marked=False))
+            continue
         person = read_person(part, part.lower().split())
         if person is None or len(person.words) == 1:
             return ()

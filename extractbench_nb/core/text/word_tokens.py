@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.dates import MONTHS, Date, date_of, find_dates, parse_date
+from extractbench_nb.core.text.dates import MONTHS, Date, date_of, find_dates, parse_date, spell_out
 from extractbench_nb.core.text.people import Person, read_people, read_person
 from extractbench_nb.core.text.quantities import (
     CURRENCY_SIGNS,
@@ -40,9 +40,11 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _ID_ADDRESS = re.compile(
-    r"(?:https?://)?(?:www\.|dx\.)?(?:doi|orcid)(?:\.org/|:? ?)(?=10\.\d{4}|\d{4}-\d{4}-)",
+    r"(?:https?://)?(?:www\.|dx\.)?(?:(?:doi|orcid)(?:\.org/|:? ?)(?=10\.\d{4}|\d{4}-\d{4}-)"
+    r"|(arxiv)\.org/(?:abs|pdf)/(?=\d))",
     re.IGNORECASE,
 )
+_DISGUISED = re.compile(r"\s*[(\[](?:(at)|dot)[)\]]\s*", re.IGNORECASE)
 _ADDRESS_SIGN = "\u2180"  # not a letter, and in no name
 SHORT_TEXT, MIDDLE_TEXT = 128, 1_024
 MAX_LENGTH = 40_000
@@ -56,7 +58,7 @@ _CAPITALS = re.compile(r"(?<!\w)[A-Z]{2,6}(?!\w)")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)")
 _WHOLE_DIGITS = 1e15
 _DECIMAL = re.compile(r"\d+\.\d+")
-_OUTER_SEPARATOR = re.compile(r"[;|\u2022]")
+_OUTER_SEPARATOR = re.compile(r"[;|\n\u2022]")
 _SEPARATOR = re.compile(r"[,/]| and | & ")
 _RAISED = re.compile("(\\d)(?=[\u207a\u207b]?[\u00b9\u00b2\u00b3\u2070\u2074-\u2079])")
 _OF_24_HOURS = re.compile(r"(?<!\d)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(.*)", re.DOTALL)
@@ -79,7 +81,7 @@ class Prepared:
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
-        self.unified = unify(raw if raw.isascii() else _RAISED.sub(r"\1^", raw))
+        self.unified = unify(raw if raw.isascii() else _RAISED.sub(r"\1^", raw.replace("º", "°")))
         self.folded = self.unified.casefold()
         if _PLAIN_NUMBER.fullmatch(self.unified):
             self.text = self.unified
@@ -103,6 +105,11 @@ class Prepared:
         """Short words written in capitals only, in a text that has small letters too."""
         words = () if self.unified.isupper() else _CAPITALS.findall(self.text)
         return frozenset(word.casefold() for word in words)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the text is a list with numbers, which rewording replaced."""
+        return self.text[:1] == ";"
 
     @cached_property
     def squashed(self) -> str:
@@ -136,9 +143,9 @@ class Prepared:
     @cached_property
     def segments(self) -> tuple[tuple[str, ...], ...]:
         """The tokens of the parts of a list; what a colon or parenthesis joins stays together."""
-        outer = _OUTER_SEPARATOR.search(self.unified)
-        separator = _OUTER_SEPARATOR if outer else _SEPARATOR
-        parts = [prepare(part).tokens for part in separator.split(self.unified)]
+        text = self.text if self.is_numbered else self.raw
+        separator = _OUTER_SEPARATOR if _OUTER_SEPARATOR.search(text) else _SEPARATOR
+        parts = [prepare(part).tokens for part in separator.split(text)]
         return tuple(part for part in parts if part)
 
     @cached_property
@@ -223,11 +230,13 @@ def _alias_lengths() -> dict[str, frozenset[int]]:
 
 def _take_addresses(unified: str) -> tuple[str, list[str]]:
     """Replace e-mail and web addresses by a sign, so that they are not reworded."""
+    if "at)" in unified or "at]" in unified:
+        unified = _DISGUISED.sub(lambda match: "@" if match[1] else ".", unified)
     if "." not in unified and "://" not in unified:
         return unified, []
     lower = unified.lower()
-    if "doi" in lower or "orcid" in lower:
-        unified = _ID_ADDRESS.sub("", unified)  # the address of a DOI is the DOI
+    if "doi" in lower or "orcid" in lower or "arxiv.org" in lower:
+        unified = _ID_ADDRESS.sub(r"\1 ", unified)  # the address of a DOI is the DOI
     marked = "@" in unified or "://" in unified or ("/" in unified and "10." in unified)
     if not marked and not _HOST_END.search(unified):
         return unified, []
@@ -255,6 +264,7 @@ def _read(unified: str) -> tuple[str, list[Token]]:
     else:
         words = words_of(unified)
         text, named = reword(unified, words), not _MONTHS.isdisjoint(words)
+        text = spell_out(text) if named else text
     lower = text.lower()
     spans = find_dates(lower, named=named) if len(lower) == len(text) else []
     if len(spans) <= 1 and (date := date_of(lower, spans)):
