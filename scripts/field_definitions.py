@@ -71,7 +71,7 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
     nodes, keys = list(parsed.nodes()), schema_complexity(parsed).keys
     declared = {tuple(re.findall(r"\[\]|[^.\[\]]+", node.field)) for node in nodes}
     scored = pair_up(parsed.root, gold, gold)
-    scalars = [node for node, *_ in scored if node.kind != "array"]
+    scalars = [value for node, value, *_ in scored if node.kind != "array"]
     return {
         "leaves_outside": counts.fields,
         "leaves_outside_not_null": sum(not v.in_array and v.value is not None for v in leaves),
@@ -93,7 +93,7 @@ def count_fields(gold: Any, schema: Any) -> dict[str, int]:
         "scored": len(scored),
         "scored_no_arrays": len(scalars),
         "scored_no_arrays_present": sum(
-            isinstance(point.gold, str | bool | int | float) for point in scalars
+            isinstance(value, str | bool | int | float) for value in scalars
         ),
     }
 
