@@ -3,9 +3,10 @@
 Other rooms know it through five faces: `core`, `core.schema`, `core.frames`, `core.values` and
 `core.text`.
 
-To read it: `evaluation` reads the inputs; `traversal` walks both documents, with `pairing` for what
-is compared, `scoring` for each pair of values, and `alignment` for the items of arrays; `rollup`
-counts; `evaluation_frames` and `result` show.
+To read it: `evaluation` reads the inputs, and `schema.parse` the schema. `traversal` walks both
+documents, with `pairing` for what is compared, `scoring` for each pair of values, and `alignment`
+for the items of arrays; its `settle` waits for models. Then `rollup` counts, and `result` and
+`evaluation_frames` build the frames.
 """
 
 # Names imported `as` themselves are for other rooms; the public ones are in `__all__`.

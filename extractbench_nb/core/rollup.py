@@ -46,7 +46,7 @@ def decide(walk: Traversal, profile: Profile) -> None:
     for array in reversed(walk.arrays):  # innermost first
         decide_array(array, profile)
     if profile.count_array_leaves:
-        for array in walk.arrays:  # entering items appends their arrays
+        for array in walk.arrays:  # `count_leaves` appends the arrays in items without a partner
             count_leaves(walk, array)
     if profile.undeclared_is_hallucination:
         add_invented(walk.top, *walk.documents, ROOT)

@@ -92,7 +92,7 @@ class Pending(NamedTuple):
     ``options`` are the verdicts on the gold value and its alternatives, where there are several.
     """
 
-    metric: Bound
+    metric: BoundMetric
     call: Call
     alternative: tuple[str, bool] | None = None
     options: tuple[Scored | Pending, ...] = ()
@@ -148,7 +148,7 @@ def _rank(verdicts: Sequence[Any]) -> tuple[float, float]:
 def unaligned(error: JudgeError) -> Scored:
     """Return the verdict on an array whose items could not be aligned."""
     spec = MetricSpec(REGISTRY.built_in_that("aligns").name)
-    return Bound(spec, 1.0, lambda *_: None).failed(error)
+    return BoundMetric(spec, 1.0, lambda *_: None).failed(error)
 
 
 # --- one metric -----------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class _Later(NamedTuple):
     call: Call
 
 
-class Bound:
+class BoundMetric:
     """A metric with the params of a field: it turns whatever a comparison returns into a verdict.
 
     ``reflexive`` are the types of scalars for which the verdict on equal values is always the same.
@@ -271,7 +271,7 @@ _NO_METRIC = (MetricSpec("equality"),)
 
 
 @dataclass(slots=True)
-class _Rules:
+class _ScoringRules:
     """The metrics of a config, and the verdicts of all of them that do not depend on values.
 
     ``metrics`` are bound at the first comparison; ``equal`` are the verdicts on equal scalars by
@@ -280,7 +280,7 @@ class _Rules:
 
     specs: tuple[MetricSpec, ...]
     config: object
-    metrics: tuple[Bound, ...] = ()
+    metrics: tuple[BoundMetric, ...] = ()
     equal: dict[type, Verdicts] = field(default_factory=dict)
     resolved: dict[Resolution, tuple[Scored, ...]] = field(default_factory=dict)
 
@@ -293,7 +293,7 @@ class Scorer:
     judge: Judge
     accepted: Alternatives = field(default_factory=Alternatives)
     ignored_params: dict[str, str] = field(default_factory=dict)
-    _rules: dict[Any, _Rules] = field(default_factory=dict)
+    _rules: dict[Any, _ScoringRules] = field(default_factory=dict)
 
     def score(
         self, node: Node, gold: Any, predicted: Any, others: Sequence[Any] | None = ()
@@ -356,7 +356,7 @@ class Scorer:
             for verdicts in zip(*options, strict=False)
         )
 
-    def resolved(self, rules: _Rules, resolution: Resolution) -> tuple[Scored, ...]:
+    def resolved(self, rules: _ScoringRules, resolution: Resolution) -> tuple[Scored, ...]:
         """Give every metric of the node the same verdict, decided without running it."""
         verdicts = rules.resolved.get(resolution)
         if verdicts is None:
@@ -365,7 +365,9 @@ class Scorer:
             )
         return verdicts
 
-    def _score_present(self, rules: _Rules, node: Node, gold: Any, predicted: Any) -> Verdicts:
+    def _score_present(
+        self, rules: _ScoringRules, node: Node, gold: Any, predicted: Any
+    ) -> Verdicts:
         """Score two values that are present, and not scalars of one type.
 
         Their types decide, or else the metrics of the node.
@@ -392,18 +394,18 @@ class Scorer:
             rules = self._rules_of(node, str)
         return self._compare(rules, node, gold, predicted)
 
-    def _equality(self, rules: _Rules, gold: Any, predicted: Any, reason: str) -> Verdicts:
+    def _equality(self, rules: _ScoringRules, gold: Any, predicted: Any, reason: str) -> Verdicts:
         same = canonical_unordered(gold) == canonical_unordered(predicted)
         outcome, reason = ("correct", "identical") if same else ("incorrect", reason)
         return self.resolved(rules, Resolution(float(same), same, outcome, reason))
 
-    def _compare(self, rules: _Rules, node: Node, gold: Any, predicted: Any) -> Verdicts:
+    def _compare(self, rules: _ScoringRules, node: Node, gold: Any, predicted: Any) -> Verdicts:
         """Run the metrics of a node."""
         if not rules.metrics:
             rules.metrics = tuple(self._bind(spec, node) for spec in rules.specs)
         return tuple([metric(node, gold, predicted) for metric in rules.metrics])
 
-    def _rules_of(self, node: Node, kind: type) -> _Rules:
+    def _rules_of(self, node: Node, kind: type) -> _ScoringRules:
         """Return the rules of a config, the same for all nodes that share it.
 
         The type of gold's value decides where the schema names no metric.
@@ -415,10 +417,10 @@ class Scorer:
             if config is None and kind in SCALARS:
                 config = DEFAULTS.get("integer" if kind is int else json_type(kind()))
             specs = config.metrics if config is not None else _NO_METRIC
-            rules = self._rules[key] = _Rules(specs, config)
+            rules = self._rules[key] = _ScoringRules(specs, config)
         return rules
 
-    def _bind(self, spec: MetricSpec, node: Node) -> Bound:
+    def _bind(self, spec: MetricSpec, node: Node) -> BoundMetric:
         """Bind one metric to its params."""
         metric_id, params = spec.metric_id, dict(spec.params)
         try:
@@ -426,32 +428,32 @@ class Scorer:
             mark = entry.pass_mark(params)
         except (ConfigError, TypeError, ValueError) as error:  # where nothing was checked before
             problem = error
-            return Bound(spec, 1.0, lambda *_: problem)
+            return BoundMetric(spec, 1.0, lambda *_: problem)
         if entry.judged:
             return self._bind_judge(spec, mark, node)
         if entry.aligns:
             aligned = Scored(metric_id, None, None, ALIGNED, "", None, spec.weight)
             judge = self._bind_judge(spec, mark, None)  # nothing to align: the judge decides
             alignable = _ALIGNABLE if node.kind == "array" else ()
-            return Bound(
+            return BoundMetric(
                 spec, mark, lambda n, g, p: aligned if isinstance(g, alignable) else judge(n, g, p)
             )
         function = entry.function
         if function is None:
             unable = ConfigError(None, f"{metric_id} cannot score this value")
-            return Bound(spec, mark, lambda *_: unable)
+            return BoundMetric(spec, mark, lambda *_: unable)
         if entry is REGISTRY.built_in.get(metric_id) and not entry.is_async:
             run: Compare = lambda _, g, p: function(g, p, **params)  # noqa: E731
-            return Bound(spec, mark, run, reflexive=entry.reflexive)
+            return BoundMetric(spec, mark, run, reflexive=entry.reflexive)
         if entry.takes_node:
             run = lambda n, g, p: function(n, _own(g), _own(p), spec)  # noqa: E731
         else:
             run = lambda _, g, p: function(_own(g), _own(p), **params)  # noqa: E731
         if entry.is_async:
-            return Bound(spec, mark, lambda *values: _Later(lambda: run(*values)))
-        return Bound(spec, mark, run)
+            return BoundMetric(spec, mark, lambda *values: _Later(lambda: run(*values)))
+        return BoundMetric(spec, mark, run)
 
-    def _bind_judge(self, spec: MetricSpec, mark: float, node: Node | None) -> Bound:
+    def _bind_judge(self, spec: MetricSpec, mark: float, node: Node | None) -> BoundMetric:
         """Bind a metric that a judge decides."""
         if callable(getattr(self.judge, "ask", None)):  # it takes a whole `Question`
             return self._bind_questions(spec, mark, node)
@@ -463,7 +465,7 @@ class Scorer:
             def later(_: Node, gold: Any, predicted: Any) -> _Later:
                 return _Later(lambda: ask(json_text(gold), json_text(predicted)))
 
-            return Bound(spec, mark, later, is_judged=True)
+            return BoundMetric(spec, mark, later, is_judged=True)
         is_offline = isinstance(self.judge, OfflineJudge)
 
         def judged(_: Node, gold: Any, predicted: Any) -> Any:
@@ -477,9 +479,9 @@ class Scorer:
             return verdict
 
         reflexive = {str} if type(self.judge) is OfflineJudge else ()
-        return Bound(spec, mark, judged, is_judged=True, reflexive=reflexive)
+        return BoundMetric(spec, mark, judged, is_judged=True, reflexive=reflexive)
 
-    def _bind_questions(self, spec: MetricSpec, mark: float, node: Node | None) -> Bound:
+    def _bind_questions(self, spec: MetricSpec, mark: float, node: Node | None) -> BoundMetric:
         """Ask a judge that takes the question as a whole: what the schema says, and the params.
 
         Two equal values need no judge, unless the field words the question itself.
@@ -502,7 +504,7 @@ class Scorer:
                 )
             return _Later(lambda: ask(question))
 
-        return Bound(spec, mark, identical_or_later, is_judged=True)
+        return BoundMetric(spec, mark, identical_or_later, is_judged=True)
 
 
 def _own(value: Any) -> Any:
@@ -510,7 +512,7 @@ def _own(value: Any) -> Any:
     return private_copy(value) if isinstance(value, list | dict) else value
 
 
-def _are_other_members(node: Node, rules: _Rules, gold: Any, predicted: Any) -> bool:
+def _are_other_members(node: Node, rules: _ScoringRules, gold: Any, predicted: Any) -> bool:
     """Say whether a judge would compare two members of an enum: the schema tells them apart."""
     members = node.keywords["enum"]
     if type(gold) is not str or node.kind == "array" or not isinstance(members, list):

@@ -143,6 +143,7 @@ class Pair:
     predicted_index: int | None
     children: list[Leaf] = field(default_factory=list)
     similarity: float | None = None
+    #: matched, differing, missed, spurious; or apart: too unlike, so one missed and one spurious.
     status: str = ""
     failed_fields: tuple[str, ...] = ()
     unresolved: bool = False
@@ -246,7 +247,7 @@ class Traversal:
     _aligned: int = 0
 
     @cached_property
-    def comparer(self) -> OptimalAligner:
+    def offline_aligner(self) -> OptimalAligner:
         """Compares items, whoever aligns them; the offline judge compares their texts."""
         scorer = self.scorer
         if not isinstance(scorer.judge, OfflineJudge):
@@ -256,7 +257,7 @@ class Traversal:
     @cached_property
     def align(self) -> Align:
         """The function that pairs the items of an array; made for the first array."""
-        return choose_aligner(self.alignment, self.comparer)
+        return choose_aligner(self.alignment, self.offline_aligner)
 
     def descend(self, root: Node, gold: Any, predicted: Any) -> None:
         """Record everything outside of arrays, then array by array, outer before inner."""
@@ -270,7 +271,7 @@ class Traversal:
                 result: Any = self._align_items(array)
             except JudgeError as error:
                 result = error
-            self._accept(array, result)
+            self._record_pairs(array, result)
 
     def enter(
         self, parent: Pair, node: Node, gold: Any, predicted: Any, paths: Paths, own: Any = MISSING
@@ -331,13 +332,13 @@ class Traversal:
         node, gold, predicted = array.node, array.gold_items, array.predicted_items
         if not array.has_two_sides:
             return [], ()
-        chosen = self.comparer.choose_alternatives(node, array.gold, gold, predicted)
+        chosen = self.offline_aligner.choose_alternatives(node, array.gold, gold, predicted)
         if chosen:
             array.alternatives = chosen
             gold = [chosen.get(i, item) for i, item in enumerate(gold)]
         return self.align(node, gold, predicted)
 
-    def _accept(self, array: ArrayRecord, result: PairsAndCalls | BaseException) -> None:
+    def _record_pairs(self, array: ArrayRecord, result: PairsAndCalls | BaseException) -> None:
         """Record the pairs of an alignment; if it failed, the array has no verdict."""
         pairs: Pairs = []
         change: dict[str, Any] = {}
@@ -349,12 +350,12 @@ class Traversal:
         else:
             pairs, change["calls"] = result
         sides = array.node, id(array.gold_items), id(array.predicted_items)
-        given = set(self.comparer.pairs_by_key.get(sides, ()))
+        given = set(self.offline_aligner.pairs_by_key.get(sides, ()))
         for i, j in pairs:
             by_position = i < len(array.node.children.prefix)
             is_given = by_position or callable(self.alignment) or (i, j) in given
             array.pairs.append(Pair(i, j, is_given=is_given))
-            self._fill(array.pairs[-1], array, i, j)
+            self._enter_pair(array.pairs[-1], array, i, j)
         array.verdicts = verdicts = list(array.verdicts)
         for position, verdict in enumerate(verdicts):
             if isinstance(verdict, Scored) and verdict.outcome == ALIGNED:
@@ -362,7 +363,7 @@ class Traversal:
                 verdicts[position] = verdict._replace(**{**change, **unchanged})
                 change["calls"] = ()  # they are counted once
 
-    def _fill(self, pair: Pair, array: ArrayRecord, i: int, j: int) -> None:
+    def _enter_pair(self, pair: Pair, array: ArrayRecord, i: int, j: int) -> None:
         """Record what is below a pair of items."""
         node, own = array.node.item(i), array.gold_items[i]
         gold, predicted = array.alternatives.get(i, own), array.predicted_items[j]
@@ -384,7 +385,7 @@ class Traversal:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is anything to await before `roll_up`."""
+        """Whether there is anything to await before `decide`."""
         return bool(self.pending or self._aligned < len(self.arrays))
 
     async def settle(self) -> None:
@@ -409,7 +410,7 @@ class Traversal:
                 leaf.verdicts = list(leaf.verdicts)
                 leaf.verdicts[position] = result
             for array, result in zip(arrays, results[len(pending) :], strict=True):
-                self._accept(array, result)
+                self._record_pairs(array, result)
 
 
 def choose_aligner(alignment: str | Aligner, optimal: OptimalAligner) -> Align:

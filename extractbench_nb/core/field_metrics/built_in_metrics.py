@@ -34,7 +34,7 @@ _TEXT = ("string", "any")
     reflexive={str},
     use="identifiers, codes",
     by_format={"uri": "string_url"},
-    equal=r"g = p",
+    equal_formula=r"g = p",
 )
 def string_exact(gold: Any, predicted: Any) -> bool:
     r"""Compare texts character by character, including case and white space.
@@ -53,7 +53,7 @@ def string_exact(gold: Any, predicted: Any) -> bool:
     estimate=equal_codes,
     reflexive={str},
     use="enums, units, status words",
-    equal=r"\operatorname{fold}(g) = \operatorname{fold}(p)",
+    equal_formula=r"\operatorname{fold}(g) = \operatorname{fold}(p)",
 )
 def string_case_insensitive(gold: Any, predicted: Any) -> bool:
     r"""Compare texts character by character after Unicode case folding.
@@ -73,7 +73,7 @@ def string_case_insensitive(gold: Any, predicted: Any) -> bool:
     estimate=judged_texts,
     reflexive={str},
     use="text, ignoring case, spacing, punctuation and Unicode variants",
-    equal=r"\operatorname{normal}(g) = \operatorname{normal}(p)",
+    equal_formula=r"\operatorname{normal}(g) = \operatorname{normal}(p)",
 )
 def string_normalized(gold: Any, predicted: Any) -> bool:
     r"""Compare texts, ignoring case, white space, punctuation, accents and Unicode variants.
@@ -147,7 +147,7 @@ def string_fuzzy(
     _TEXT,
     "same web address",
     use="web addresses",
-    equal=r"\operatorname{url}(g) = \operatorname{url}(p)",
+    equal_formula=r"\operatorname{url}(g) = \operatorname{url}(p)",
 )
 def string_url(gold: Any, predicted: Any) -> bool:
     r"""Compare web addresses, ignoring scheme, ``www.``, host case, default port and final slash.
@@ -173,7 +173,7 @@ def string_url(gold: Any, predicted: Any) -> bool:
     estimate=judged_texts,
     use="dates in any common format",
     preset={"precision": "day"},
-    equal=r"\text{year, month and day agree, up to the precision}",
+    equal_formula=r"\text{year, month and day agree, up to the precision}",
 )
 def date(gold: Any, predicted: Any, *, precision: str = "day") -> bool:
     r"""Compare dates in any common format.
@@ -235,8 +235,8 @@ Notes
 
     s(g, p) = J(g, p) \\in [0, 1]
 
-J is the judge's score. Two equal values score 1, and the judge is not called for them unless the
-field has a ``prompt_template``.
+J is the judge's score. Two equal values score 1: no model is asked about them unless the field has
+a ``prompt_template``. A judge of your own also compares equal values.
 """
 
 
@@ -305,7 +305,7 @@ def _same(one: int | float, two: int | float) -> bool:
     estimate=equal_codes,
     reflexive={int, float},
     use="counts, amounts that must not be rounded",
-    equal=r"g = p",
+    equal_formula=r"g = p",
 )
 def number_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     r"""Compare values as numbers, so that ``1``, ``1.0`` and ``"1"`` are equal.
@@ -402,7 +402,7 @@ def _is_finite(number: int | float) -> bool:
     reflexive={int, float},
     use="years, counts; the default for integers",
     default_for="integer",
-    equal=r"g = p \text{ and both are whole}",
+    equal_formula=r"g = p \text{ and both are whole}",
 )
 def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     r"""Compare values as integers, so that ``3``, ``3.0`` and ``"3"`` are equal.
@@ -430,7 +430,7 @@ def integer_exact(gold: Any, predicted: Any, *, parse: str = "plain") -> bool:
     reflexive={bool},
     use="flags; the default for booleans",
     default_for="boolean",
-    equal=r"g = p",
+    equal_formula=r"g = p",
 )
 def boolean_exact(gold: Any, predicted: Any) -> bool:
     r"""Compare booleans, accepting the words ``true`` and ``false`` but no numbers.

@@ -260,19 +260,19 @@ def built_in(
     *,
     source: str = README,
     params: Mapping[str, Mapping[str, Any]] | None = None,
-    equal: str = "",
+    equal_formula: str = "",
     **declared: Any,
 ) -> Callable[[_Function], _Function]:
     """Register a function of this package under its own name.
 
     The arguments are fields of `Metric`; `params` has fields of `Param` that the function's
-    signature does not give: ranges, choices, meanings. `equal` is a formula: when two values are.
+    signature does not give: ranges, choices, meanings. `equal_formula` says when values are equal.
     """
 
     def register(function: _Function) -> _Function:
         entry = _entry(function.__name__, function, applies_to, source)
         ranged = tuple(replace(p, **(params or {}).get(p.name, {})) for p in entry.params)
-        doc = entry.doc + (_EQUALITY % equal if equal else "")
+        doc = entry.doc + (_EQUALITY % equal_formula if equal_formula else "")
         REGISTRY.add(replace(entry, params=ranged, summary=summary, doc=doc, **declared))
         return function
 
