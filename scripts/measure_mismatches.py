@@ -18,7 +18,7 @@ from tests.evaluation.mismatch_sample import committed, real  # noqa: E402
 PAGE = ROOT / "docs" / "explanation" / "validation.md"
 SOURCES = {
     "written": "written for this purpose",
-    "reviewed": "from the judge's test set, read while rules were corrected",
+    "reviewed": "from the judge's test set, read while the rules were corrected",
     "held_out": "from the judge's test set, labelled before the rules were applied",
     "simulated": "gold values of the sample dataset, corrupted",
     "real": "outputs from four recorded runs for the six research papers",
