@@ -171,6 +171,10 @@ def same_quantity(a: str, b: str) -> bool:
     (x, unit), (y, other) = sorted((left, right), key=lambda quantity: quantity[1])
     if (unit, other) == ("", "m"):  # EBITDA 3.1m: metres or millions
         y, other = y * 1e6, ""
+    if (unit, other) == ("%", "") and 0 < y < 1:  # three-fourths, 75 %
+        y, other = y * 100, "%"
+    if (unit, other) == ("", "%") and 0 < x < 1:
+        x, unit = x * 100, "%"
     # whole numbers may be identifiers
     is_exact = x.is_integer() and y.is_integer()
     if not (x == y if is_exact else math.isclose(x, y, rel_tol=1e-14)):
@@ -226,6 +230,8 @@ def _explain_extra(
     """Explain words that only `text` has, from token `start` on."""
     is_article = run == ("a",) and other.words.count("a") == text.words.count("a")
     if is_article or lexicon.DROPPABLE.issuperset(run):
+        return "punctuation"
+    if lexicon.COPULAS.issuperset(run) and text.words.count("by") == other.words.count("by"):
         return "punctuation"
     if run == ("negative",) and "negative" not in text.folded:
         # a letter with a sign is read as a word in lower case, but not in capitals
@@ -305,7 +311,12 @@ def _is_around_place(run: Run, start: int, rest: Run, text: Prepared) -> bool:
         return any(map(is_place, following)) or is_place(named)
     if run == ("city",) and start == 0:
         return " of " in text.folded
-    return len(run) == 1 < len(rest) == start and run[0] in _COUNTRIES
+    if start < len(rest) or len(rest) < 2:  # noqa: PLR2004
+        return False
+    # behind a postal code any country may be missing
+    has_code = any(token[0] == "#" and len(token) >= len("#3011") for token in rest[1:])
+    has_code = has_code and sum(token[0] == "#" for token in rest) > 1
+    return run in (("us",), ("uk",)) or (has_code and is_place(run))
 
 
 def _names(run: Run) -> frozenset[int]:

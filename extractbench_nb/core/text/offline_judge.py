@@ -8,6 +8,7 @@ with unexplained differences get a score below 0.7, graded by what they share.
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,6 +60,10 @@ _UNIVERSITY_NAME = 3
 
 #: Words beside a dash, and codes beside a slash.
 _JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))|(?<![\w/])([a-z]{2,3})/(?=([a-z]{2,3})(?![\w/]))")
+#: A code of capitals and at least six digits, and what may stand between its parts.
+_CODE = re.compile(r"(?=(?:\D*\d){6})[A-Z\d](?:[A-Z\d]|[ ./-]{1,3}(?=[A-Z\d])){5,40}", re.ASCII)
+_CODE_GAP = re.compile(r"[ -]+|(?:(?<=[A-Z])[./]|[./](?=[A-Z]))[ -]*", re.ASCII)
+_RANGE = re.compile(r"\d+ ?- ?\d+", re.ASCII)
 #: The point of 1.250 may stand before decimals or thousands, the comma of 1,25 before decimals.
 _POINTED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![.,]?\w)")
 _DECIMAL_COMMA = re.compile(r",(?<=\d,)\d{1,2}(?![.,]?\w)")
@@ -146,7 +151,42 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
         return Verdict(0.98, "spacing")
     if not a.aliases.isdisjoint(b.aliases):
         return Verdict(1.0, "abbreviation")
-    return _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
+    if _is_same_code(a, b):
+        return Verdict(0.98, "spacing")
+    found = _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
+    if found[0] <= _FAIL_CEILING and (a.halves or b.halves):
+        ours, theirs = _readings(a), _readings(b)
+        pairs = itertools.product(ours, theirs) if len(ours) + len(theirs) > len("ab") else ()
+        if any(_are_equal(x, y) for x, y in pairs):
+            return Verdict(0.95, "abbreviation")
+    return found
+
+
+def _readings(text: Prepared) -> tuple[str, ...]:
+    """Return both halves of a text that says a thing twice, such as ``WD (Well Drained)``."""
+    return text.halves if text.halves and _are_equal(*text.halves) else (text.unified,)
+
+
+def _are_equal(x: str, y: str) -> bool:
+    return _judge_again(*sorted((x, y)))[0] > _FAIL_CEILING
+
+
+def _is_same_code(a: Prepared, b: Prepared) -> bool:
+    """Say whether one code has spaces or dashes where the other has none: 071 DXB 1276-0786."""
+    if not (_CODE.fullmatch(a.unified) and _CODE.fullmatch(b.unified)):
+        return False
+    if any(_RANGE.fullmatch(text.unified) and _is_rising(text.unified) for text in (a, b)):
+        return False
+    ours, theirs = (_CODE_GAP.split(text.unified) for text in (a, b))
+    if "".join(ours) != "".join(theirs):
+        return False
+    cuts, others = (set(itertools.accumulate(map(len, parts))) for parts in (ours, theirs))
+    return cuts <= others or others <= cuts
+
+
+def _is_rising(text: str) -> bool:
+    first, last = text.split("-")
+    return len(first.strip()) == len(last.strip()) and first.strip() < last.strip()
 
 
 def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
@@ -225,6 +265,9 @@ def _persons(a: Prepared, b: Prepared) -> Verdict | None:
     left, right = a.person, b.person
     if left is None or right is None:
         return None
+    ours, theirs = (text.capitals - lexicon.DEGREES for text in (a, b))
+    if sorted(map(len, ours)) == sorted(map(len, theirs)) and ours != theirs:
+        return None  # Smith JA and Smith JB
     left = left.transliterated(a.transliterated, right)
     right = right.transliterated(b.transliterated, left)
     if not same_person(left, right):

@@ -20,6 +20,7 @@ _SEPARATOR = re.compile(r",? (?:and|&) |;|, and |,? (?=etal\.?$)")
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
 _VOWELS = frozenset("AEIOUY")
+_TITLED = re.compile(r"(?:dr|prof)\w*\.? ", re.IGNORECASE)
 
 
 class Person(NamedTuple):
@@ -83,12 +84,17 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
 
 def _name_groups(text: str) -> list[list[str]] | None:
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES):
+    if not 1 <= len(parts) <= _MAX_PARTS:
+        return None
+    if len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES and not _TITLED.match(text):
         return None
     groups = []
-    for part in parts:
+    for written in parts:
+        dotted = written.replace(".", "")
+        is_degree = groups and dotted.isupper() and dotted.lower() in lexicon.DEGREES  # M.D.
+        part = dotted if is_degree else written
         words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
-        for word in words:
+        for word in part.replace(".", " ").replace("-", "").replace("'", "").split():
             # in a part with capitals only particles are in lower case: Ludwig van Beethoven
             is_lower = word.islower() and len(word) > 1 and not part.islower()
             if not word.isalpha() or (is_lower and word not in lexicon.PARTICLES):
@@ -129,6 +135,9 @@ def same_person(a: Person, b: Person) -> bool | None:
     middle name if given name and surname agree and the text is marked as a person's name.
     """
     left, right = list(a.words), list(b.words)
+    ours, theirs = ([word for word in name.words if len(word) == 1] for name in (a, b))
+    if ours != theirs and sorted(ours) == sorted(theirs):  # Park, J.H. and Park, H.J.
+        return False
     matched = 0
     for word in a.words:
         if len(word) > 1 and word in right:

@@ -45,7 +45,8 @@ _LETTERS = bytes(i if chr(i).isalpha() or i > 127 else 32 for i in range(256))  
 CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
 _DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
 ITEM = re.compile(
-    r"(?:\((?<!\d\()(?:[a-h]|[ivx]{1,4}|[1-9])\)|(?:(?<!\S)[1-9][.)]))(?=\s)", re.IGNORECASE
+    r"(?:\((?<!\d\()(?:[a-h]|[ivx]{1,4}|[1-9])\)|(?:(?<!\S)(?:[1-9][.)]|[a-h]\))))(?=\s)",
+    re.IGNORECASE,
 )
 _NUMBERINGS = ("abcdefgh", ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii"), "12345678")
 
@@ -76,7 +77,7 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
         text = _apply(_RULES["rates"], text, frozenset("/"))
     if not text.isascii():
         text = _apply(_RULES["symbols"], text, _ALWAYS)
-    if ".." in text or " of 1" in text or "00/100" in text:
+    if ".." in text or " of 1" in text or "/100" in text:
         text = _apply(_RULES["parts"], text, _ALWAYS)
     if beside := {match.lastgroup for match in _BESIDE_DIGIT.finditer(text)}:
         text = _apply(_RULES["values"], text, beside)
@@ -174,7 +175,7 @@ def _scaled(match: re.Match[str]) -> str:
 
 
 _SIGN = re.compile("[<>=≤≥≠~≈±°^→+]")
-_SLASH_LETTER = re.compile(r"/ ?[^\W\d_]")
+_SLASH_LETTER = re.compile(r"/ ?[^\W\d_]|w/", re.IGNORECASE)
 
 
 def _symbol(match: re.Match[str]) -> str:

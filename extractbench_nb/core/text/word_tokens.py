@@ -74,6 +74,7 @@ _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
 _LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
 _CODE_BEFORE = re.compile(r"(?:[A-Za-z]-?|\d-\d{1,4}-)$")
 _MIN_PADDED = 3
+_TWICE = re.compile(r"([^()]{1,80}) \(([^()]{2,80})\)")
 
 
 class Prepared:
@@ -158,6 +159,12 @@ class Prepared:
                 for size in lengths.get(token, ()):
                     found |= aliases(self.tokens[i : i + size])
         return frozenset(found)
+
+    @cached_property
+    def halves(self) -> tuple[str, ...]:
+        """What stands before and in parentheses: WD (Well Drained)."""
+        match = _TWICE.fullmatch(self.unified)
+        return match.groups() if match else ()
 
     @cached_property
     def person(self) -> Person | None:
