@@ -204,14 +204,8 @@ def spell_out(text: str) -> str:
 
 
 def _in_full(match: re.Match[str]) -> str:
-    groups = match.groups("")
-    days, months = (
-        (groups[0] or groups[3], groups[4] or groups[7]),
-        (
-            groups[1] or groups[2],
-            groups[5] or groups[6],
-        ),
-    )
+    sides = match.groups("")[:4], match.groups("")[4:8]
+    days, months = [side[0] or side[3] for side in sides], [side[1] or side[2] for side in sides]
     if not any(months) or bool(days[0]) is not bool(days[1]):
         return match[0]
     first, last = months[0] or months[1], months[1] or months[0]

@@ -171,9 +171,7 @@ def same_quantity(a: str, b: str) -> bool:
     (x, unit), (y, other) = sorted((left, right), key=lambda quantity: quantity[1])
     if (unit, other) == ("", "m"):  # EBITDA 3.1m: metres or millions
         y, other = y * 1e6, ""
-    if (unit, other) == ("%", "") and 0 < y < 1:  # three-fourths, 75 %
-        y, other = y * 100, "%"
-    if (unit, other) == ("", "%") and 0 < x < 1:
+    if (unit, other) == ("", "%") and 0 < x < 1:  # three-fourths, 75 %
         x, unit = x * 100, "%"
     # whole numbers may be identifiers
     is_exact = x.is_integer() and y.is_integer()
@@ -233,11 +231,6 @@ def _explain_extra(
         return "punctuation"
     if lexicon.COPULAS.issuperset(run) and text.words.count("by") == other.words.count("by"):
         return "punctuation"
-    if run == ("negative",) and "negative" not in text.folded:
-        # a letter with a sign is read as a word in lower case, but not in capitals
-        one, two = (t.unified.isupper() or t.unified.islower() for t in (text, other))
-        if one != two:
-            return "case"
     if "(" in text.folded and _is_said_twice(run, text, other):
         return "abbreviation"
     rest = (*text.tokens[:start], *text.tokens[start + len(run) :])
@@ -313,10 +306,10 @@ def _is_around_place(run: Run, start: int, rest: Run, text: Prepared) -> bool:
         return " of " in text.folded
     if start < len(rest) or len(rest) < 2:  # noqa: PLR2004
         return False
-    # behind a postal code any country may be missing
-    has_code = any(token[0] == "#" and len(token) >= len("#3011") for token in rest[1:])
-    has_code = has_code and sum(token[0] == "#" for token in rest) > 1
-    return run in (("us",), ("uk",)) or (has_code and is_place(run))
+    # behind a postal code or a state any country may be missing
+    numbers = [token for token in rest if token[0] == "#"]
+    has_code = (len(numbers) > 1 or numbers == [rest[0]]) and max(map(len, numbers)) >= len("#3011")
+    return run[0] in _COUNTRIES or ((has_code or is_place(rest[-1:])) and is_place(run))
 
 
 def _names(run: Run) -> frozenset[int]:
@@ -365,17 +358,8 @@ def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None
         return "spelling"
     if spelling(x) == spelling(y):
         return "spelling"
-    if _has_glued_stop(x, y, right) or _has_glued_stop(y, x, left):
-        return "spacing"
     is_long = min(len(left.words), len(right.words)) >= SHORT_TOKENS
     return "typo" if is_long and is_damaged(x, y) else None
-
-
-def _has_glued_stop(glued: str, word: str, text: Prepared) -> bool:
-    """Say whether `text` has a stop word before `word` that is glued to it in the other."""
-    stop = glued.removesuffix(word)
-    is_stop = stop != glued and stop in lexicon.STOP_WORDS
-    return is_stop and f" {stop} {word} " in f" {' '.join(text.words)} "
 
 
 def _abbreviates(short: str, word: str, text: Prepared) -> bool:

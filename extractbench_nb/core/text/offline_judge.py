@@ -43,7 +43,7 @@ from extractbench_nb.core.text.word_tokens import (
 )
 from extractbench_nb.core.values import json_text
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.support.folding import fold
+from extractbench_nb.support.folding import any_of, fold
 
 _FAIL_CEILING = 0.69
 _FAIL_SHARE = 0.65
@@ -63,7 +63,9 @@ _JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))|(?<![\w/])([a-z]{2,3})/(?=([a-z]{2,3}
 #: A code of capitals and at least six digits, and what may stand between its parts.
 _CODE = re.compile(r"(?=(?:\D*\d){6})[A-Z\d](?:[A-Z\d]|[ ./-]{1,3}(?=[A-Z\d])){5,40}", re.ASCII)
 _CODE_GAP = re.compile(r"[ -]+|(?:(?<=[A-Z])[./]|[./](?=[A-Z]))[ -]*", re.ASCII)
-_RANGE = re.compile(r"\d+ ?- ?\d+", re.ASCII)
+_CODE_LABEL = re.compile(
+    rf"\A(?:{any_of(lexicon.ID_LABELS)}(?:-1[03])?(?![\w-])[ .:#]*)+", re.IGNORECASE
+)
 #: The point of 1.250 may stand before decimals or thousands, the comma of 1,25 before decimals.
 _POINTED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![.,]?\w)")
 _DECIMAL_COMMA = re.compile(r",(?<=\d,)\d{1,2}(?![.,]?\w)")
@@ -173,20 +175,20 @@ def _are_equal(x: str, y: str) -> bool:
 
 def _is_same_code(a: Prepared, b: Prepared) -> bool:
     """Say whether one code has spaces or dashes where the other has none: 071 DXB 1276-0786."""
-    if not (_CODE.fullmatch(a.unified) and _CODE.fullmatch(b.unified)):
+    codes = [_CODE_LABEL.sub("", text.unified) for text in (a, b)]
+    if not all(map(_CODE.fullmatch, codes)) or any(map(_is_range, codes)):
         return False
-    if any(_RANGE.fullmatch(text.unified) and _is_rising(text.unified) for text in (a, b)):
-        return False
-    ours, theirs = (_CODE_GAP.split(text.unified) for text in (a, b))
+    ours, theirs = map(_CODE_GAP.split, codes)
     if "".join(ours) != "".join(theirs):
         return False
     cuts, others = (set(itertools.accumulate(map(len, parts))) for parts in (ours, theirs))
     return cuts <= others or others <= cuts
 
 
-def _is_rising(text: str) -> bool:
-    first, last = text.split("-")
-    return len(first.strip()) == len(last.strip()) and first.strip() < last.strip()
+def _is_range(code: str) -> bool:
+    """Say whether digits with a dash are a range, 2015-2016."""
+    first, dash, last = code.replace(" ", "").partition("-")
+    return bool(dash) and len(first) == len(last) and first.isdecimal() and first < last
 
 
 def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
