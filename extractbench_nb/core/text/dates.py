@@ -57,7 +57,10 @@ _ONE_YEAR = re.compile(
     rf"(?<![\w./-]){_SIDE} ?(?:-|&|\b(?:to|and|until|through|bis)\b) ?{_SIDE},? (\d{{4}})(?!\d)",
     re.IGNORECASE,
 )
-_YEAR_BEHIND = re.compile(r"[a-z\d],? [12]\d{3}(?!\d)", re.IGNORECASE)
+#: What every range with one year has, which is looked for quickly.
+_YEAR_BEHIND = re.compile(
+    r"(?:[-&]|to|and|until|through|bis) ?[\w.]{1,14}(?: [\w.]{1,14})?,? [12]\d{3}(?!\d)"
+)
 _YEAR_ALONE = re.compile(_YEAR + _TIME)
 _PLAIN_DIGITS = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)" + _TIME
@@ -199,8 +202,9 @@ def find_dates(folded: str, *, named: bool) -> list[tuple[int, int, Date]]:
 
 
 def spell_out(text: str) -> str:
-    """Write both dates of a range in full: 2 June 2016 to 5 June 2016."""
-    return _ONE_YEAR.sub(_in_full, text) if _YEAR_BEHIND.search(text) else text
+    """Write both dates of a range in full, in a short text: 2 June 2016 to 5 June 2016."""
+    is_range = len(text) <= _MAX_LENGTH and _YEAR_BEHIND.search(text)
+    return _ONE_YEAR.sub(_in_full, text) if is_range else text
 
 
 def _in_full(match: re.Match[str]) -> str:

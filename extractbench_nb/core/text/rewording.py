@@ -141,11 +141,14 @@ def _fraction(match: re.Match[str]) -> str:
 #: A sign with nothing behind that it could belong to, but not the hyphen of a divided word.
 _FREE_SIGN = re.compile(r"[+-](?:(?<=\+)|(?<! .)|(?<=[(:=] .))(?![\w+-])(?!(?<=[a-z][a-z]-) [a-z])")
 _DIGIT = re.compile(r"\d")
+_DASH_BEFORE_DIGIT = re.compile(r"-(?: ?\d|[A-Za-z]{1,5}-?\d|(?<=\d[:.,]-))")
 
 
 def _reword_dashes(text: str, has_digits: bool) -> str:
     """Write signs as words: HER2+, CD4+CD8-, HBsAg (-), SOFR+2%."""
-    parts = frozenset("+-0" if "+" in text else "-0" if has_digits else "-")
+    parts = frozenset("+-" if "+" in text else "-")
+    if has_digits and _DASH_BEFORE_DIGIT.search(text):
+        parts |= {"0"}
     text = _apply(_RULES["hyphens"], text, parts)
     return _apply(_RULES["dashes"], text, parts) if _FREE_SIGN.search(text) else text
 
