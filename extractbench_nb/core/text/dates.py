@@ -35,20 +35,9 @@ _TIME = (
     r"(?:(?:t|,?\s+(?:at\s+)?)\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s*[ap]\.?m\.?)?"
     r"(?:\s*(?:z|utc|gmt|[a-z]{2,4}\b)?\s*(?:[+-]\d\d:?\d\d)?)(?:\s*\([^)]{0,60}\))?)?"
 )
-_FORMS = (
-    r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월](?:\s?(?P<day>\d{1,2})\s?[日일])?",
-    r"(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})(?!\d)",
-    r"(?P<first>\d{1,2})(?P<sep>[-/.])(?P<second>\d{1,2})(?P=sep)(?P<year>\d{4})\b",
-    r"(?P<first>\d\d?)/(?P<second>\d\d?)/(?P<year>\d\d)(?![\d/])",
-    r"(?P<first>\d\d)(?P<sep>\.)(?P<second>\d\d)\.(?P<year>\d\d)(?![\d.])",
-    rf"{_WEEKDAY}(?:(?:the|this|den|le|el|am)\s+)?{_DAY}[\s-]*(?:(?:day\s+)?(?:of|de)\s+)?{_MONTH}[\s,-]*(?:de\s+|of\s+)?{_SHORT_YEAR}",
-    rf"{_WEEKDAY}{_MONTH}[\s-]*(?:the\s+)?{_DAY}[\s,-]+(?:of\s+)?{_YEAR}",
-    rf"{_YEAR}[\s,.-]+{_MONTH}[\s-]*{_DAY}",
-    rf"{_MONTH}[\s,-]*(?:of\s+|de\s+)?(?P<year>(?:1[0-9]|20|21)\d\d|'\d\d)\b",
-    rf"{_YEAR}[\s,-]+{_MONTH}",
-    r"(?P<month>0?[1-9]|1[0-2])/(?P<year>(?:1[0-9]|20|21)\d\d)\b",
-    r"(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])(?![\d-])",
-)
+_PARTS = {"@month@": _MONTH, "@day@": _DAY, "@year@": _YEAR, "@short_year@": _SHORT_YEAR}
+_PARTS["@weekday@"] = _WEEKDAY
+_FORMS = tuple(re.sub("@[a-z_]+@", lambda part: _PARTS[part[0]], f) for f in DATA["date_forms"])
 _NTH = r"(\d\d?)(?:st|nd|rd|th)?"
 _NAME = rf"({any_of(MONTHS)})\b\.?"
 _SIDE = rf"(?:{_NTH}\.?(?:(?: of)? {_NAME})?|{_NAME}(?: {_NTH})?)"

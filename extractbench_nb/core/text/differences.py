@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.quantities import BARE_SYMBOLS, MONEY, UNITS
+from extractbench_nb.core.text.quantities import BARE_SYMBOLS, DATA, MONEY, UNITS
 from extractbench_nb.core.text.word_tokens import Prepared, aliases, is_place, split_quantity
 
 Run = Sequence[str]
@@ -41,10 +41,7 @@ _LABELS = lexicon.LABELS | lexicon.ID_LABELS
 #: What makes of the word before a code its label.
 _ID_MARK = re.compile(r"(?<!\w)(?:(?:no|nr|num)\.|number|id|code|nr)(?!\w)|[:#]")
 #: A country's code, perhaps with the 0 that some numbers keep.
-_COUNTRY_CODE = re.compile(
-    r"(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
-    r"|(?:2[1-689]|3[578]|42|5[09]|6[7-9]|8[05]|9[67])\d)0?"
-)
+_COUNTRY_CODE = re.compile(DATA["country_codes"])
 _MIN_PHONE = 7
 _OPPOSITES = {
     word: frozenset(w for pair in lexicon.ANTONYMS if word in pair for w in pair if w != word)
@@ -120,10 +117,9 @@ def _explain_parts(a: Run, b: Run, left: Prepared, right: Prepared) -> str | Non
     is_alike = a[0][0] == b[0][0] or aliases(a[:1])
     if len(a) == 1 or len(b) > _MAX_PARTS or not is_alike:
         return None
-    for size in range(1, len(b) - len(a) + 2):
-        if reason := explain(a[:1], b[:size], left, right):
-            return reason if explain(a[1:], b[size:], left, right) else None
-    return None
+    sizes = range(1, len(b) - len(a) + 2)
+    size = next((n for n in sizes if explain(a[:1], b[:n], left, right)), 0)
+    return explain(a[1:], b[size:], left, right) if size else None
 
 
 def _is_same_unit(a: Run, b: Run) -> bool:
@@ -231,6 +227,11 @@ def _explain_extra(
         return "punctuation"
     if lexicon.COPULAS.issuperset(run) and text.words.count("by") == other.words.count("by"):
         return "punctuation"
+    if run == ("negative",) and "negative" not in text.folded:
+        # a letter with a sign is read as a word in lower case, but not in capitals
+        one, two = (t.unified.isupper() or t.unified.islower() for t in (text, other))
+        if one != two:
+            return "case"
     if "(" in text.folded and _is_said_twice(run, text, other):
         return "abbreviation"
     rest = (*text.tokens[:start], *text.tokens[start + len(run) :])
@@ -309,7 +310,7 @@ def _is_around_place(run: Run, start: int, rest: Run, text: Prepared) -> bool:
     # behind a postal code or a state any country may be missing
     numbers = [token for token in rest if token[0] == "#"]
     has_code = (len(numbers) > 1 or numbers == [rest[0]]) and max(map(len, numbers)) >= len("#3011")
-    return run[0] in _COUNTRIES or ((has_code or is_place(rest[-1:])) and is_place(run))
+    return _COUNTRIES.issuperset(run) or ((has_code or is_place(rest[-1:])) and is_place(run))
 
 
 def _names(run: Run) -> frozenset[int]:
@@ -358,8 +359,17 @@ def _explain_word(x: str, y: str, left: Prepared, right: Prepared) -> str | None
         return "spelling"
     if spelling(x) == spelling(y):
         return "spelling"
+    if _has_glued_stop(x, y, right) or _has_glued_stop(y, x, left):
+        return "spacing"
     is_long = min(len(left.words), len(right.words)) >= SHORT_TOKENS
     return "typo" if is_long and is_damaged(x, y) else None
+
+
+def _has_glued_stop(glued: str, word: str, text: Prepared) -> bool:
+    """Say whether `text` has a stop word before `word` that is glued to it in the other."""
+    stop = glued.removesuffix(word)
+    is_stop = stop != glued and stop in lexicon.STOP_WORDS
+    return is_stop and f" {stop} {word} " in f" {' '.join(text.words)} "
 
 
 def _abbreviates(short: str, word: str, text: Prepared) -> bool:

@@ -156,7 +156,7 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
     if _is_same_code(a, b):
         return Verdict(0.98, "spacing")
     found = _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
-    if found[0] <= _FAIL_CEILING and (a.halves or b.halves):
+    if found[0] <= _FAIL_CEILING and bool(a.halves) is not bool(b.halves):
         ours, theirs = _readings(a), _readings(b)
         pairs = itertools.product(ours, theirs) if len(ours) + len(theirs) > len("ab") else ()
         if any(_are_equal(x, y) for x, y in pairs):

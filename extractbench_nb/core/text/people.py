@@ -12,14 +12,14 @@ _MAX_WORDS = 7
 _MAX_NAME = 120
 _MAX_PARTS = 3
 _MAX_LIST = 1_000
-_CLUSTER = (2, 3)
 #: Words of a name with a given name and a surname and nothing else.
 _GIVEN_AND_SURNAME = 2
 _TITLES = lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and |,? (?=etal\.?$)")
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
-_VOWELS = frozenset("AEIOUY")
+_CLUSTER = re.compile("(?!L[LT][CPD])[B-DF-HJ-NP-TV-XZ]{2,3}")
+_DOTTED_DEGREES = frozenset(("MD", "JD", "DDS", "MBA"))
 _TITLED = re.compile(r"(?:dr|prof)\w*\.? ", re.IGNORECASE)
 
 
@@ -69,10 +69,9 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     names: list[str] = []
     for word in untitled:
         if word.lower() not in lexicon.GENERATIONS:
-            # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
-            is_cluster = mixed and len(word) in _CLUSTER and word.isupper()
-            is_cluster = is_cluster and word.lower() not in lexicon.LEGAL_SUFFIXES
-            names += word.lower() if is_cluster and _VOWELS.isdisjoint(word) else [word.casefold()]
+            # capitals without a vowel are initials, JR Okafor, unless the whole name is in capitals
+            is_cluster = mixed and _CLUSTER.fullmatch(word)
+            names += word.lower() if is_cluster else [word.casefold()]
     if not names:
         return None
     marked = bool(rest) or len(untitled) < len(words) or 1 in map(len, names)
@@ -88,11 +87,10 @@ def _name_groups(text: str) -> list[list[str]] | None:
         return None
     if len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES and not _TITLED.match(text):
         return None
-    groups = []
+    groups: list[list[str]] = []
     for written in parts:
         dotted = written.replace(".", "")
-        is_degree = groups and dotted.isupper() and dotted.lower() in lexicon.DEGREES  # M.D.
-        part = dotted if is_degree else written
+        part = dotted if groups and dotted in _DOTTED_DEGREES else written
         words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
         for word in part.replace(".", " ").replace("-", "").replace("'", "").split():
             # in a part with capitals only particles are in lower case: Ludwig van Beethoven

@@ -88,22 +88,7 @@ UNIT_PHRASES: dict[str, str] = DATA["phrases"]
 _SIGNS = "".join(CURRENCY_SIGNS) + "%‰"
 # A slash between other digits is part of a code: Room 4/2.
 _FRACTION = r"(?:1/[2-8]|2/[357]|3/[4578]|4/[57]|5/[678]|6/7|7/8)"
-_NUMBER = "|".join(
-    (
-        rf"\d{{1,4}} {_FRACTION}(?![\d/])",
-        rf"(?<![\w./]){_FRACTION}(?![\w/])",
-        r"\d{1,3}(?:'\d{3})+(?:\.\d+)?(?!\d)",
-        r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)",
-        r"\d{1,3}(?:\.\d{3})+,\d+(?!\d)",
-        r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?(?![\d,])",
-        r"[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d\d)?(?!\d| \d|[-.,:]\d)",
-        r"\d+(?:\.\d+){2,}",
-        r"\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)",
-        r"'\d\d(?!\d)",
-        r"\d+(?:[.,]\d+)?",
-        r"\.\d+",
-    )
-)
+_NUMBER = "|".join(DATA["number_forms"]).replace("@fraction@", _FRACTION)
 _TOKEN = re.compile(
     r"(?=[^\W\d_])(?:"
     r"(?P<dotted>(?=\w{1,3}\.)(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"

@@ -17,6 +17,7 @@ from extractbench_nb.core.text.dates import MONTHS, Date, date_of, find_dates, p
 from extractbench_nb.core.text.people import Person, read_people, read_person
 from extractbench_nb.core.text.quantities import (
     CURRENCY_SIGNS,
+    DATA,
     TWO_CASED_UNITS,
     VALUE_WORDS,
     Token,
@@ -26,10 +27,7 @@ from extractbench_nb.core.text.rewording import reword, words_of
 from extractbench_nb.support.folding import fold, unify
 
 # Addresses, in which each character counts; a host without a scheme by its ending.
-_ADDRESS_END = (
-    "com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|tech|cloud|online|site|xyz|example"
-    "|de|uk|fr|eu|ch|nl|es|pt|ie|cz|hu|ro|gr|fi|dk|se|pl|ru|ua|jp|cn|kr|tw|hk|sg|br|mx|ca|au|nz|za"
-)
+_ADDRESS_END: str = DATA["host_endings"]
 _HOST_END = re.compile(rf"\.(?=[A-Za-z]{{2}})(?:{_ADDRESS_END}|{_ADDRESS_END.upper()})(?!\w)")
 _ADDRESS = re.compile(
     r"<?(?:(?:https?://(?:www\.)?|www\.)([^\s<>\"'()\[\],;]+)"
