@@ -35,8 +35,7 @@ _INFLECTIONS = frozenset("s es ed d ing er r ly y".split())
 _SPELLING = tuple((re.compile(ending), other) for ending, other in lexicon.SPELLING)
 _SPELLED = re.compile("|".join(pattern.pattern for pattern, _ in _SPELLING))
 #: Letters that a scanner takes for one another, each in one form.
-_SHAPES = (("nn", "rm"), ("rn", "m"), ("vv", "w"), ("cl", "d"), ("1", "i"), ("l", "i"), ("0", "o"),
-           ("c", "e"), ("y", "v"))  # fmt: skip
+_SHAPES: list[list[str]] = DATA["shapes"]
 _LABELS = lexicon.LABELS | lexicon.ID_LABELS
 #: What makes of the word before a code its label.
 _ID_MARK = re.compile(r"(?<!\w)(?:(?:no|nr|num)\.|number|id|code|nr)(?!\w)|[:#]")

@@ -62,10 +62,7 @@ _RAISED = re.compile("(\\d)(?=[\u207a\u207b]?[\u00b9\u00b2\u00b3\u2070\u2074-\u2
 _OF_24_HOURS = re.compile(r"(?<!\d)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(.*)", re.DOTALL)
 _UNIVERSAL = re.compile(r"(?:z|utc|gmt)?(?:[+-]00:?00)?")
 _UMLAUT_WORD = re.compile("\\w*[äöüÄÖÜøØåÅ]\\w*")
-_TRANSLITERATED = str.maketrans(
-    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ø": "oe", "Ø": "Oe",
-     "å": "aa", "Å": "Aa"}
-)  # fmt: skip
+_TRANSLITERATED = str.maketrans(DATA["transliterated"])
 #: What is not read in small letters: signs of currencies, and units whose case counts.
 _CASED = TWO_CASED_UNITS | CURRENCY_SIGNS.keys()
 _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
