@@ -157,16 +157,10 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
         return Verdict(0.98, "spacing")
     found = _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
     if found[0] <= _FAIL_CEILING and bool(a.halves) is not bool(b.halves):
-        ours, theirs = _readings(a), _readings(b)
-        pairs = itertools.product(ours, theirs) if len(ours) + len(theirs) > len("ab") else ()
-        if any(_are_equal(x, y) for x, y in pairs):
-            return Verdict(0.95, "abbreviation")
+        halves, other = (a.halves, b.unified) if a.halves else (b.halves, a.unified)
+        if _are_equal(*halves) and any(_are_equal(half, other) for half in halves):
+            return Verdict(0.95, "abbreviation")  # WD (Well Drained)
     return found
-
-
-def _readings(text: Prepared) -> tuple[str, ...]:
-    """Return both halves of a text that says a thing twice, such as ``WD (Well Drained)``."""
-    return text.halves if text.halves and _are_equal(*text.halves) else (text.unified,)
 
 
 def _are_equal(x: str, y: str) -> bool:
