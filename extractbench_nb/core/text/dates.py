@@ -35,20 +35,9 @@ _TIME = (
     r"(?:(?:t|,?\s+(?:at\s+)?)\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s*[ap]\.?m\.?)?"
     r"(?:\s*(?:z|utc|gmt|[a-z]{2,4}\b)?\s*(?:[+-]\d\d:?\d\d)?)(?:\s*\([^)]{0,60}\))?)?"
 )
-_FORMS = (
-    r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월](?:\s?(?P<day>\d{1,2})\s?[日일])?",
-    r"(?P<year>\d{4})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})(?!\d)",
-    r"(?P<first>\d{1,2})(?P<sep>[-/.])(?P<second>\d{1,2})(?P=sep)(?P<year>\d{4})\b",
-    r"(?P<first>\d\d?)/(?P<second>\d\d?)/(?P<year>\d\d)(?![\d/])",
-    r"(?P<first>\d\d)(?P<sep>\.)(?P<second>\d\d)\.(?P<year>\d\d)(?![\d.])",
-    rf"{_WEEKDAY}(?:(?:the|this|den|le|el|am)\s+)?{_DAY}[\s-]*(?:(?:day\s+)?(?:of|de)\s+)?{_MONTH}[\s,-]*(?:de\s+|of\s+)?{_SHORT_YEAR}",
-    rf"{_WEEKDAY}{_MONTH}[\s-]*(?:the\s+)?{_DAY}[\s,-]+(?:of\s+)?{_YEAR}",
-    rf"{_YEAR}[\s,.-]+{_MONTH}[\s-]*{_DAY}",
-    rf"{_MONTH}[\s,-]*(?:of\s+|de\s+)?(?P<year>(?:1[0-9]|20|21)\d\d|'\d\d)\b",
-    rf"{_YEAR}[\s,-]+{_MONTH}",
-    r"(?P<month>0?[1-9]|1[0-2])/(?P<year>(?:1[0-9]|20|21)\d\d)\b",
-    r"(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])(?![\d-])",
-)
+_PARTS = {"@month@": _MONTH, "@day@": _DAY, "@year@": _YEAR, "@short_year@": _SHORT_YEAR}
+_PARTS["@weekday@"] = _WEEKDAY
+_FORMS = tuple(re.sub("@[a-z_]+@", lambda part: _PARTS[part[0]], f) for f in DATA["date_forms"])
 _NTH = r"(\d\d?)(?:st|nd|rd|th)?"
 _NAME = rf"({any_of(MONTHS)})\b\.?"
 _SIDE = rf"(?:{_NTH}\.?(?:(?: of)? {_NAME})?|{_NAME}(?: {_NTH})?)"
@@ -57,7 +46,10 @@ _ONE_YEAR = re.compile(
     rf"(?<![\w./-]){_SIDE} ?(?:-|&|\b(?:to|and|until|through|bis)\b) ?{_SIDE},? (\d{{4}})(?!\d)",
     re.IGNORECASE,
 )
-_YEAR_BEHIND = re.compile(r"[a-z\d],? [12]\d{3}(?!\d)", re.IGNORECASE)
+#: What every range with one year has, which is looked for quickly.
+_YEAR_BEHIND = re.compile(
+    r"(?:[-&]|to|and|until|through|bis) ?[\w.]{1,14}(?: [\w.]{1,14})?,? [12]\d{3}(?!\d)"
+)
 _YEAR_ALONE = re.compile(_YEAR + _TIME)
 _PLAIN_DIGITS = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)" + _TIME
@@ -199,19 +191,14 @@ def find_dates(folded: str, *, named: bool) -> list[tuple[int, int, Date]]:
 
 
 def spell_out(text: str) -> str:
-    """Write both dates of a range in full: 2 June 2016 to 5 June 2016."""
-    return _ONE_YEAR.sub(_in_full, text) if _YEAR_BEHIND.search(text) else text
+    """Write both dates of a range in full, in a short text: 2 June 2016 to 5 June 2016."""
+    is_range = len(text) <= _MAX_LENGTH and _YEAR_BEHIND.search(text)
+    return _ONE_YEAR.sub(_in_full, text) if is_range else text
 
 
 def _in_full(match: re.Match[str]) -> str:
-    groups = match.groups("")
-    days, months = (
-        (groups[0] or groups[3], groups[4] or groups[7]),
-        (
-            groups[1] or groups[2],
-            groups[5] or groups[6],
-        ),
-    )
+    sides = match.groups("")[:4], match.groups("")[4:8]
+    days, months = [side[0] or side[3] for side in sides], [side[1] or side[2] for side in sides]
     if not any(months) or bool(days[0]) is not bool(days[1]):
         return match[0]
     first, last = months[0] or months[1], months[1] or months[0]

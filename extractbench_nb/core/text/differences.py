@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from extractbench_nb.core.text import lexicon
-from extractbench_nb.core.text.quantities import BARE_SYMBOLS, MONEY, UNITS
+from extractbench_nb.core.text.quantities import BARE_SYMBOLS, DATA, MONEY, UNITS
 from extractbench_nb.core.text.word_tokens import Prepared, aliases, is_place, split_quantity
 
 Run = Sequence[str]
@@ -35,16 +35,12 @@ _INFLECTIONS = frozenset("s es ed d ing er r ly y".split())
 _SPELLING = tuple((re.compile(ending), other) for ending, other in lexicon.SPELLING)
 _SPELLED = re.compile("|".join(pattern.pattern for pattern, _ in _SPELLING))
 #: Letters that a scanner takes for one another, each in one form.
-_SHAPES = (("nn", "rm"), ("rn", "m"), ("vv", "w"), ("cl", "d"), ("1", "i"), ("l", "i"), ("0", "o"),
-           ("c", "e"), ("y", "v"))  # fmt: skip
+_SHAPES: list[list[str]] = DATA["shapes"]
 _LABELS = lexicon.LABELS | lexicon.ID_LABELS
 #: What makes of the word before a code its label.
 _ID_MARK = re.compile(r"(?<!\w)(?:(?:no|nr|num)\.|number|id|code|nr)(?!\w)|[:#]")
 #: A country's code, perhaps with the 0 that some numbers keep.
-_COUNTRY_CODE = re.compile(
-    r"(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
-    r"|(?:2[1-689]|3[578]|42|5[09]|6[7-9]|8[05]|9[67])\d)0?"
-)
+_COUNTRY_CODE = re.compile(DATA["country_codes"])
 _MIN_PHONE = 7
 _OPPOSITES = {
     word: frozenset(w for pair in lexicon.ANTONYMS if word in pair for w in pair if w != word)
@@ -120,10 +116,9 @@ def _explain_parts(a: Run, b: Run, left: Prepared, right: Prepared) -> str | Non
     is_alike = a[0][0] == b[0][0] or aliases(a[:1])
     if len(a) == 1 or len(b) > _MAX_PARTS or not is_alike:
         return None
-    for size in range(1, len(b) - len(a) + 2):
-        if reason := explain(a[:1], b[:size], left, right):
-            return reason if explain(a[1:], b[size:], left, right) else None
-    return None
+    sizes = range(1, len(b) - len(a) + 2)
+    size = next((n for n in sizes if explain(a[:1], b[:n], left, right)), 0)
+    return explain(a[1:], b[size:], left, right) if size else None
 
 
 def _is_same_unit(a: Run, b: Run) -> bool:
@@ -171,6 +166,8 @@ def same_quantity(a: str, b: str) -> bool:
     (x, unit), (y, other) = sorted((left, right), key=lambda quantity: quantity[1])
     if (unit, other) == ("", "m"):  # EBITDA 3.1m: metres or millions
         y, other = y * 1e6, ""
+    if (unit, other) == ("", "%") and 0 < x < 1:  # three-fourths, 75 %
+        x, unit = x * 100, "%"
     # whole numbers may be identifiers
     is_exact = x.is_integer() and y.is_integer()
     if not (x == y if is_exact else math.isclose(x, y, rel_tol=1e-14)):
@@ -226,6 +223,8 @@ def _explain_extra(
     """Explain words that only `text` has, from token `start` on."""
     is_article = run == ("a",) and other.words.count("a") == text.words.count("a")
     if is_article or lexicon.DROPPABLE.issuperset(run):
+        return "punctuation"
+    if lexicon.COPULAS.issuperset(run) and text.words.count("by") == other.words.count("by"):
         return "punctuation"
     if run == ("negative",) and "negative" not in text.folded:
         # a letter with a sign is read as a word in lower case, but not in capitals
@@ -305,7 +304,12 @@ def _is_around_place(run: Run, start: int, rest: Run, text: Prepared) -> bool:
         return any(map(is_place, following)) or is_place(named)
     if run == ("city",) and start == 0:
         return " of " in text.folded
-    return len(run) == 1 < len(rest) == start and run[0] in _COUNTRIES
+    if start < len(rest) or len(rest) < 2:  # noqa: PLR2004
+        return False
+    # behind a postal code or a state any country may be missing
+    numbers = [token for token in rest if token[0] == "#"]
+    has_code = (len(numbers) > 1 or numbers == [rest[0]]) and max(map(len, numbers)) >= len("#3011")
+    return _COUNTRIES.issuperset(run) or ((has_code or is_place(rest[-1:])) and is_place(run))
 
 
 def _names(run: Run) -> frozenset[int]:

@@ -23,6 +23,7 @@ def _variants(name: str) -> dict[str, str]:
 
 STOP_WORDS = _words("stop_words")
 DROPPABLE = _words("droppable")
+COPULAS = _words("copulas")
 # A text with one of these words and numbers is an address.
 ADDRESS_WORDS = _words("address_words")
 # The number behind one of these is its own: Suite 210, 55 Elm Street.

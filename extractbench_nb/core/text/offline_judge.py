@@ -8,6 +8,7 @@ with unexplained differences get a score below 0.7, graded by what they share.
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +43,7 @@ from extractbench_nb.core.text.word_tokens import (
 )
 from extractbench_nb.core.values import json_text
 from extractbench_nb.errors import InputError, nearest
-from extractbench_nb.support.folding import fold
+from extractbench_nb.support.folding import any_of, fold
 
 _FAIL_CEILING = 0.69
 _FAIL_SHARE = 0.65
@@ -59,6 +60,12 @@ _UNIVERSITY_NAME = 3
 
 #: Words beside a dash, and codes beside a slash.
 _JOINED = re.compile(r"(\w+) ?- ?(?=(\w+))|(?<![\w/])([a-z]{2,3})/(?=([a-z]{2,3})(?![\w/]))")
+#: A code of capitals and at least six digits, and what may stand between its parts.
+_CODE = re.compile(r"(?=(?:\D*\d){6})[A-Z\d](?:[A-Z\d]|[ ./-]{1,3}(?=[A-Z\d])){5,40}", re.ASCII)
+_CODE_GAP = re.compile(r"[ -]+|(?:(?<=[A-Z])[./]|[./](?=[A-Z]))[ -]*", re.ASCII)
+_CODE_LABEL = re.compile(
+    rf"\A(?:{any_of(lexicon.ID_LABELS)}(?:-1[03])?(?![\w-])[ .:#]*)+", re.IGNORECASE
+)
 #: The point of 1.250 may stand before decimals or thousands, the comma of 1,25 before decimals.
 _POINTED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![.,]?\w)")
 _DECIMAL_COMMA = re.compile(r",(?<=\d,)\d{1,2}(?![.,]?\w)")
@@ -146,7 +153,36 @@ def _decide(a: Prepared, b: Prepared) -> Verdict:
         return Verdict(0.98, "spacing")
     if not a.aliases.isdisjoint(b.aliases):
         return Verdict(1.0, "abbreviation")
-    return _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
+    if _is_same_code(a, b):
+        return Verdict(0.98, "spacing")
+    found = _persons(a, b) or _reordered(a, b) or _by_blocks(a, b)
+    if found[0] <= _FAIL_CEILING and bool(a.halves) is not bool(b.halves):
+        halves, other = (a.halves, b.unified) if a.halves else (b.halves, a.unified)
+        if _are_equal(*halves) and any(_are_equal(half, other) for half in halves):
+            return Verdict(0.95, "abbreviation")  # WD (Well Drained)
+    return found
+
+
+def _are_equal(x: str, y: str) -> bool:
+    return _judge_again(*sorted((x, y)))[0] > _FAIL_CEILING
+
+
+def _is_same_code(a: Prepared, b: Prepared) -> bool:
+    """Say whether one code has spaces or dashes where the other has none: 071 DXB 1276-0786."""
+    codes = [_CODE_LABEL.sub("", text.unified) for text in (a, b)]
+    if not all(map(_CODE.fullmatch, codes)) or any(map(_is_range, codes)):
+        return False
+    ours, theirs = map(_CODE_GAP.split, codes)
+    if "".join(ours) != "".join(theirs):
+        return False
+    cuts, others = (set(itertools.accumulate(map(len, parts))) for parts in (ours, theirs))
+    return cuts <= others or others <= cuts
+
+
+def _is_range(code: str) -> bool:
+    """Say whether digits with a dash are a range, 2015-2016."""
+    first, dash, last = code.replace(" ", "").partition("-")
+    return bool(dash) and len(first) == len(last) and first.isdecimal() and first < last
 
 
 def _same_tokens(a: Prepared, b: Prepared) -> Verdict:
@@ -225,6 +261,9 @@ def _persons(a: Prepared, b: Prepared) -> Verdict | None:
     left, right = a.person, b.person
     if left is None or right is None:
         return None
+    ours, theirs = (text.capitals - lexicon.DEGREES for text in (a, b))
+    if sorted(map(len, ours)) == sorted(map(len, theirs)) and ours != theirs:
+        return None  # Smith JA and Smith JB
     left = left.transliterated(a.transliterated, right)
     right = right.transliterated(b.transliterated, left)
     if not same_person(left, right):

@@ -12,14 +12,15 @@ _MAX_WORDS = 7
 _MAX_NAME = 120
 _MAX_PARTS = 3
 _MAX_LIST = 1_000
-_CLUSTER = (2, 3)
 #: Words of a name with a given name and a surname and nothing else.
 _GIVEN_AND_SURNAME = 2
 _TITLES = lexicon.DEGREES | lexicon.HONORIFICS | lexicon.GENERATIONS
 _SEPARATOR = re.compile(r",? (?:and|&) |;|, and |,? (?=etal\.?$)")
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;&'-]|[\d_]")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,4}")
-_VOWELS = frozenset("AEIOUY")
+_CLUSTER = re.compile("(?!L[LT][CPD])[B-DF-HJ-NP-TV-XZ]{2,3}")
+_DOTTED_DEGREES = frozenset(("MD", "JD", "DDS", "MBA"))
+_TITLED = re.compile(r"(?:dr|prof)\w*\.? ", re.IGNORECASE)
 
 
 class Person(NamedTuple):
@@ -68,10 +69,9 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
     names: list[str] = []
     for word in untitled:
         if word.lower() not in lexicon.GENERATIONS:
-            # a cluster of capitals is initials, JR Okafor, unless the whole name is in capitals
-            is_cluster = mixed and len(word) in _CLUSTER and word.isupper()
-            is_cluster = is_cluster and word.lower() not in lexicon.LEGAL_SUFFIXES
-            names += word.lower() if is_cluster and _VOWELS.isdisjoint(word) else [word.casefold()]
+            # capitals without a vowel are initials, JR Okafor, unless the whole name is in capitals
+            is_cluster = mixed and _CLUSTER.fullmatch(word)
+            names += word.lower() if is_cluster else [word.casefold()]
     if not names:
         return None
     marked = bool(rest) or len(untitled) < len(words) or 1 in map(len, names)
@@ -83,12 +83,16 @@ def read_person(text: str, canonical: Sequence[str]) -> Person | None:
 
 def _name_groups(text: str) -> list[list[str]] | None:
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not 1 <= len(parts) <= _MAX_PARTS or (len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES):
+    if not 1 <= len(parts) <= _MAX_PARTS:
         return None
-    groups = []
-    for part in parts:
+    if len(parts) > 1 and parts[-1] in lexicon.PLACE_CODES and not _TITLED.match(text):
+        return None
+    groups: list[list[str]] = []
+    for written in parts:
+        dotted = written.replace(".", "")
+        part = dotted if groups and dotted in _DOTTED_DEGREES else written
         words = part.replace(".", " ").replace("-", " ").replace("'", "").split()
-        for word in words:
+        for word in part.replace(".", " ").replace("-", "").replace("'", "").split():
             # in a part with capitals only particles are in lower case: Ludwig van Beethoven
             is_lower = word.islower() and len(word) > 1 and not part.islower()
             if not word.isalpha() or (is_lower and word not in lexicon.PARTICLES):
@@ -129,6 +133,9 @@ def same_person(a: Person, b: Person) -> bool | None:
     middle name if given name and surname agree and the text is marked as a person's name.
     """
     left, right = list(a.words), list(b.words)
+    ours, theirs = ([word for word in name.words if len(word) == 1] for name in (a, b))
+    if ours != theirs and sorted(ours) == sorted(theirs):  # Park, J.H. and Park, H.J.
+        return False
     matched = 0
     for word in a.words:
         if len(word) > 1 and word in right:

@@ -88,22 +88,7 @@ UNIT_PHRASES: dict[str, str] = DATA["phrases"]
 _SIGNS = "".join(CURRENCY_SIGNS) + "%‰"
 # A slash between other digits is part of a code: Room 4/2.
 _FRACTION = r"(?:1/[2-8]|2/[357]|3/[4578]|4/[57]|5/[678]|6/7|7/8)"
-_NUMBER = "|".join(
-    (
-        rf"\d{{1,4}} {_FRACTION}(?![\d/])",
-        rf"(?<![\w./]){_FRACTION}(?![\w/])",
-        r"\d{1,3}(?:'\d{3})+(?:\.\d+)?(?!\d)",
-        r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?![\d.]*\d)",
-        r"\d{1,3}(?:\.\d{3})+,\d+(?!\d)",
-        r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?(?![\d,])",
-        r"[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d\d)?(?!\d| \d|[-.,:]\d)",
-        r"\d+(?:\.\d+){2,}",
-        r"\d{1,3}(?::\d\d)+(?:\.\d+)?(?!\d)",
-        r"'\d\d(?!\d)",
-        r"\d+(?:[.,]\d+)?",
-        r"\.\d+",
-    )
-)
+_NUMBER = "|".join(DATA["number_forms"]).replace("@fraction@", _FRACTION)
 _TOKEN = re.compile(
     r"(?=[^\W\d_])(?:"
     r"(?P<dotted>(?=\w{1,3}\.)(?<!\w)(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?|(?:[A-Z][a-z]{0,2}\.){2,}))"
@@ -117,7 +102,7 @@ _THOUSANDS_DOT = re.compile(r"\d{1,3}(?:(?:\.\d{3}){2,}(?:,\d+)?|(?:\.\d{3})+,\d
 _CURRENCY_GAPS = frozenset((" ", "", "(", " (", "-", " -"))
 _ATTACHING_GAPS = frozenset(("", " ", "-", ")", ") ", " (", " - "))
 _COMPOUND_GAPS = frozenset((" ", "", ". ", " and ", ", "))
-_COMPOUND_BASES = frozenset(("s", "month", "m", "kg"))
+_COMPOUND_BASES = frozenset(("s", "month", "m", "kg", "usd", "gbp"))
 _ATTACHED_SCALES = frozenset("kKMB")
 _INNER_MARKS = str.maketrans("", "", "'.&")
 _SCALE_FACTORS = frozenset(float(factor) for factor in SCALES.values())
@@ -271,7 +256,7 @@ class _Reader:
         written, _, _, kind, _ = self.pieces[i]
         if kind == "sign":
             return CURRENCY_SIGNS.get(written, "")
-        if kind != "word" or len(written) != len("usd"):
+        if kind != "word" or len(written) > len("usd"):
             return ""
         code = written.lower()
         return code if written in CODES_IN_CAPITALS else CURRENCIES.get(code, "")
@@ -421,14 +406,15 @@ class _Reader:
         if before.quantity:
             large, large_unit = before.quantity
             gap = self.text[before.end : token.start]
-            if gap == " (" and large_unit in ("", unit) and abs(large) == abs(value):
+            if gap == " (" and _is_repeated(before.quantity, Quantity(value, unit)):
                 # said twice: five (5) years, ten dollars ($10)
-                token = token._replace(start=before.start, quantity=Quantity(large, unit))
+                kept = before.quantity if large_unit else Quantity(large, unit)
+                token = token._replace(start=before.start, quantity=kept)
                 del out[i:]
             elif gap in _COMPOUND_GAPS and UNITS[unit][0] in _COMPOUND_BASES:  # 2 min 5 s
                 (base, factor), (small_base, small_factor) = UNITS[large_unit], UNITS[unit]
                 is_whole = base == small_base and large.is_integer()
-                if is_whole and 0 <= value * small_factor < factor:
+                if is_whole and 0 <= value * small_factor < factor > small_factor:
                     quantity = Quantity(large * factor / small_factor + value, unit)
                     text = self.text[before.start : token.end]
                     token = Token(text, before.start, token.end, "number", quantity)
@@ -443,6 +429,13 @@ class _Reader:
                 shared = large_unit or unit.replace("ord", "")
                 out[i] = before._replace(quantity=Quantity(large, shared))
         out.append(token)
+
+
+def _is_repeated(a: Quantity, b: Quantity) -> bool:
+    """Say whether `b`, in parentheses, is `a` again; its unit may be missing before."""
+    a = (a if a.unit else Quantity(a.value, b.unit)).to_base()
+    value, unit = b.to_base()
+    return unit == a.unit and abs(value) == abs(a.value)
 
 
 def _literal(text: str) -> float | None:

@@ -45,7 +45,8 @@ _LETTERS = bytes(i if chr(i).isalpha() or i > 127 else 32 for i in range(256))  
 CITATION = re.compile(r"(?<=\S)\s*\[\d{1,4}(?:\s?[-,;]\s?\d{1,4})*\]")
 _DEFINED_TERM = re.compile(r'\s*\((?:the|each,? an?|an?|collectively,?(?: the)?)? ?"[^"]{1,60}"\)')
 ITEM = re.compile(
-    r"(?:\((?<!\d\()(?:[a-h]|[ivx]{1,4}|[1-9])\)|(?:(?<!\S)[1-9][.)]))(?=\s)", re.IGNORECASE
+    r"(?:\((?<!\d\()(?:[a-h]|[ivx]{1,4}|[1-9])\)|(?:(?<!\S)(?:[1-9][.)]|[a-h]\))))(?=\s)",
+    re.IGNORECASE,
 )
 _NUMBERINGS = ("abcdefgh", ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii"), "12345678")
 
@@ -66,17 +67,22 @@ def reword(text: str, words: frozenset[bytes] | None = None) -> str:
     if is_slashed or "$" in text or not _PHRASE_WORDS.isdisjoint(words):
         text = _replace_phrases(text, text.lower())
         words = words_of(text)
+    if "'t" in text or "'T" in text:
+        text = _apply(_RULES["not"], text, _ALWAYS)
     if not _WORDING_WORDS.isdisjoint(words):
         text = _apply(_RULES["words"], text, words)
+    has_digits = _DIGIT.search(text) is not None
+    if has_digits and not _COUNTING_WORDS.isdisjoint(words):
+        text = _apply(_RULES["counts"], text, words)
     if "+" in text or "-" in text:
-        text = _reword_dashes(text)
+        text = _reword_dashes(text, has_digits)
     if _SIGN.search(text):
         text = _apply(_RULES["signs"], text, frozenset(text))
     if is_slashed:
         text = _apply(_RULES["rates"], text, frozenset("/"))
     if not text.isascii():
-        text = _apply(_RULES["symbols"], text, _ALWAYS)
-    if ".." in text or " of 1" in text or "00/100" in text:
+        text = _apply(_RULES["symbols"], text, {*text, "*"})
+    if ".." in text or " of 1" in text or "/100" in text:
         text = _apply(_RULES["parts"], text, _ALWAYS)
     if beside := {match.lastgroup for match in _BESIDE_DIGIT.finditer(text)}:
         text = _apply(_RULES["values"], text, beside)
@@ -132,13 +138,17 @@ def _fraction(match: re.Match[str]) -> str:
 
 # --- plus and minus -----------------------------------------------------------------------------
 
-#: A sign with nothing behind that it could belong to.
-_FREE_SIGN = re.compile(r"[+-](?:(?<=\+)|(?<! .)|(?<=[(:=] .))(?![\w+-])")
+#: A sign with nothing behind that it could belong to, but not the hyphen of a divided word.
+_FREE_SIGN = re.compile(r"[+-](?:(?<=\+)|(?<! .)|(?<=[(:=] .))(?![\w+-])(?!(?<=[a-z][a-z]-) [a-z])")
+_DIGIT = re.compile(r"\d")
+_DASH_BEFORE_DIGIT = re.compile(r"-(?: ?\d|[A-Za-z]{1,5}-?\d|(?<=\d[:.,]-))")
 
 
-def _reword_dashes(text: str) -> str:
+def _reword_dashes(text: str, has_digits: bool) -> str:
     """Write signs as words: HER2+, CD4+CD8-, HBsAg (-), SOFR+2%."""
     parts = frozenset("+-" if "+" in text else "-")
+    if has_digits and _DASH_BEFORE_DIGIT.search(text):
+        parts |= {"0"}
     text = _apply(_RULES["hyphens"], text, parts)
     return _apply(_RULES["dashes"], text, parts) if _FREE_SIGN.search(text) else text
 
@@ -174,7 +184,7 @@ def _scaled(match: re.Match[str]) -> str:
 
 
 _SIGN = re.compile("[<>=≤≥≠~≈±°^→+]")
-_SLASH_LETTER = re.compile(r"/ ?[^\W\d_]")
+_SLASH_LETTER = re.compile(r"/ ?[^\W\d_]|w/", re.IGNORECASE)
 
 
 def _symbol(match: re.Match[str]) -> str:
@@ -229,27 +239,6 @@ def _full_range(match: re.Match[str]) -> str:
     return f"{start}-{start[:shared]}{end}"
 
 
-def _joined_code(match: re.Match[str]) -> str:
-    """Write an IBAN, ISBN or card number without spaces, if its check digit is right."""
-    code = match[2].replace(" ", "").replace("-", "")
-    if code[0].isalpha():
-        turned = "".join(str(int(char, 36)) for char in code[4:] + code[:4])
-        return code if int(turned) % 97 == 1 else match[0]
-    digits = [10 if char == "X" else int(char) for char in code]
-    is_right = False
-    if len(code) == len("0306406152"):
-        is_marked = match[1] or 3 in (match[2].count("-"), match[2].count(" "))  # noqa: PLR2004
-        is_right = (
-            bool(is_marked) and sum(digit * (10 - i) for i, digit in enumerate(digits)) % 11 == 0
-        )
-    elif len(code) == len("9783161484100") and code.startswith(("978", "979")):
-        is_right = sum(digits[::2], 3 * sum(digits[1::2])) % 10 == 0
-    elif len(code) == len("4111111111111111") and code[0] in "3456":  # Luhn's check
-        doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
-        is_right = sum(digits[::-2], sum(doubled)) % 10 == 0
-    return code if is_right else match[0]
-
-
 # --- the rules ----------------------------------------------------------------------------------
 
 _ONES = any_of(("a", *(word for word, number in SMALL_NUMBERS.items() if 0 < number < 10)))  # noqa: PLR2004
@@ -274,7 +263,7 @@ def _read_rules() -> dict[str, tuple[_Rule, ...]]:
         pattern = pattern.replace("@ordinals@", any_of(ORDINALS))
         for name, words in _NAMED.items():
             pattern = pattern.replace(name, words)
-        parts = words_of(needed) if kind == "words" else frozenset(needed.split())
+        parts = words_of(needed) if kind in ("words", "counts") else frozenset(needed.split())
         change = globals()["_" + replacement[1:]] if replacement[:1] == "=" else replacement
         rules.setdefault(kind, []).append((parts, re.compile(pattern, re.IGNORECASE), change))
     return {kind: tuple(found) for kind, found in rules.items()}
@@ -282,7 +271,10 @@ def _read_rules() -> dict[str, tuple[_Rule, ...]]:
 
 _RULES = _read_rules()
 _BESIDE_DIGIT = _RULES["beside"][0][1]
-_WORDING_WORDS = frozenset[bytes]().union(*(words for words, _, _ in _RULES["words"]))
+_WORDING_WORDS, _COUNTING_WORDS = (
+    frozenset[bytes]().union(*(words for words, _, _ in _RULES[kind]))
+    for kind in ("words", "counts")
+)
 _replace_phrases = phrase_replacer(UNIT_PHRASES | PHRASES)
 #: One of these words, a slash or a dollar is in every text with a phrase.
 _PHRASE_WORDS = frozenset(

@@ -17,6 +17,7 @@ from extractbench_nb.core.text.dates import MONTHS, Date, date_of, find_dates, p
 from extractbench_nb.core.text.people import Person, read_people, read_person
 from extractbench_nb.core.text.quantities import (
     CURRENCY_SIGNS,
+    DATA,
     TWO_CASED_UNITS,
     VALUE_WORDS,
     Token,
@@ -26,10 +27,7 @@ from extractbench_nb.core.text.rewording import reword, words_of
 from extractbench_nb.support.folding import fold, unify
 
 # Addresses, in which each character counts; a host without a scheme by its ending.
-_ADDRESS_END = (
-    "com|org|net|edu|gov|mil|int|info|biz|io|ai|dev|app|tech|cloud|online|site|xyz|example"
-    "|de|uk|fr|eu|ch|nl|es|pt|ie|cz|hu|ro|gr|fi|dk|se|pl|ru|ua|jp|cn|kr|tw|hk|sg|br|mx|ca|au|nz|za"
-)
+_ADDRESS_END: str = DATA["host_endings"]
 _HOST_END = re.compile(rf"\.(?=[A-Za-z]{{2}})(?:{_ADDRESS_END}|{_ADDRESS_END.upper()})(?!\w)")
 _ADDRESS = re.compile(
     r"<?(?:(?:https?://(?:www\.)?|www\.)([^\s<>\"'()\[\],;]+)"
@@ -64,16 +62,14 @@ _RAISED = re.compile("(\\d)(?=[\u207a\u207b]?[\u00b9\u00b2\u00b3\u2070\u2074-\u2
 _OF_24_HOURS = re.compile(r"(?<!\d)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(.*)", re.DOTALL)
 _UNIVERSAL = re.compile(r"(?:z|utc|gmt)?(?:[+-]00:?00)?")
 _UMLAUT_WORD = re.compile("\\w*[äöüÄÖÜøØåÅ]\\w*")
-_TRANSLITERATED = str.maketrans(
-    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ø": "oe", "Ø": "Oe",
-     "å": "aa", "Å": "Aa"}
-)  # fmt: skip
+_TRANSLITERATED = str.maketrans(DATA["transliterated"])
 #: What is not read in small letters: signs of currencies, and units whose case counts.
 _CASED = TWO_CASED_UNITS | CURRENCY_SIGNS.keys()
 _NO_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
 _LAST_ZERO = re.compile(r"\d+\.\d*[1-9]0+|\d+\.0\d*0")
 _CODE_BEFORE = re.compile(r"(?:[A-Za-z]-?|\d-\d{1,4}-)$")
 _MIN_PADDED = 3
+_TWICE = re.compile(r"([^()]{1,80}) \(([^()]{2,80})\)")
 
 
 class Prepared:
@@ -158,6 +154,12 @@ class Prepared:
                 for size in lengths.get(token, ()):
                     found |= aliases(self.tokens[i : i + size])
         return frozenset(found)
+
+    @cached_property
+    def halves(self) -> tuple[str, ...]:
+        """What stands before and in parentheses: WD (Well Drained)."""
+        match = _TWICE.fullmatch(self.unified)
+        return match.groups() if match else ()
 
     @cached_property
     def person(self) -> Person | None:
