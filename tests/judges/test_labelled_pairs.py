@@ -48,15 +48,19 @@ def test_error_rates(part):
     assert errors.false_rejects <= 0.10, describe(errors.pairs)
 
 
-def test_pairs_of_somebody_who_had_not_seen_the_rules():
-    """A set of 300 pairs, written for realism; rules were then written for its kinds.
+@pytest.mark.parametrize(
+    ("name", "most_rejected"), [("unseen_pairs.json", 0.16), ("held_out_pairs.json", 0.05)]
+)
+def test_pairs_by_authors_who_had_not_seen_the_rules(name, most_rejected):
+    """Two sets of 300 pairs, written for realism.
 
-    First run, false accepts and false rejects: 0.0% and 43.3%. What is still rejected are
-    paraphrases, synonyms and facts that only knowledge can tell.
+    For the kinds of the first set, rules were then written: its first run had 0.0% false accepts
+    and 43.3% false rejects. What is still rejected are paraphrases, synonyms and facts that only
+    knowledge can tell. No rule was written for the second set: 0.0% and 4.4% at its first run.
     """
-    errors = measure(OfflineJudge(), read_pairs("unseen_pairs.json"))
+    errors = measure(OfflineJudge(), read_pairs(name))
     assert errors.false_accepts == 0, describe(errors.pairs)
-    assert errors.false_rejects <= 0.16, describe(errors.pairs)
+    assert errors.false_rejects <= most_rejected, describe(errors.pairs)
 
 
 @pytest.fixture(scope="module")
