@@ -49,7 +49,7 @@ def test_error_rates(part):
 
 
 @pytest.mark.parametrize(
-    ("name", "most_rejected"), [("unseen_pairs.json", 0.16), ("held_out_pairs.json", 0.05)]
+    "name, most_rejected", [("unseen_pairs.json", 0.16), ("held_out_pairs.json", 0.05)]
 )
 def test_pairs_by_authors_who_had_not_seen_the_rules(name, most_rejected):
     """Two sets of 300 pairs, written for realism.
