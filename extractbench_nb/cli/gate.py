@@ -93,7 +93,7 @@ def gate(
     Verdict and exit status:
       pass          0  the interval excludes a drop of more than --max-drop
       fail          1  the score dropped significantly and by more than that, or outputs are missing
-      inconclusive  0  neither, as there are too few documents (1 with --strict)
+      inconclusive  0  neither, often for lack of documents (1 with --strict)
       error         2  the two sides cannot be compared
     """  # noqa: D301 - click reads the backspace
     source = click.get_current_context().get_parameter_source

@@ -274,8 +274,8 @@ def regressions(  # noqa: PLR0913 - options of one statistic, all keyword-only
       there is a drop at all (p is at most 1 - `confidence` for the null hypothesis of a drop of
       zero, not of `max_drop`). If the candidate lacks outputs, the verdict is ``fail`` as well.
     - ``pass``: the interval of the difference excludes a drop of `max_drop`, or nothing differs.
-    - ``inconclusive``: neither, because there are too few documents for their spread. With fewer
-      than six, there is no interval, and no test can be significant.
+    - ``inconclusive``: neither, often because there are too few documents for their spread. With
+      fewer than six, there is no interval, and no test can be significant.
 
     Documents in which a judge gave no verdict on a counted node are left out. Outputs that are not
     JSON score 0. Uncounted rows that occur on one side only are not listed.
