@@ -316,7 +316,7 @@ class _Reader:
         number = self.pieces[i]
         if not self.text[number.end : number.end + 3].lstrip(" %").startswith(")"):
             return False
-        if start < i or [piece.text for piece in self.pieces[1:]] in ([], ["%"]):
+        if start < i or [piece.text for piece in self.pieces[1:3]] in ([], ["%"]):
             return True
         return not number.text.isdigit() and (i == 0 or self.text.startswith(")", number.end))
 

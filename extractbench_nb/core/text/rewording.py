@@ -34,6 +34,8 @@ _ALWAYS = frozenset("*")
 _LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 _MAX_ACRONYM = 4
 _MAX_EXPONENT = 12
+#: Characters before a mark of feet or inches in which a quotation may have begun.
+_QUOTATION = 1_000
 _MONTH_NUMBERS = range(1, 13)
 _NORTH_AMERICAN, _NATIONAL = 11, range(9, 13)
 _TENS = {"twenty": 20, "thirty": 30}
@@ -198,7 +200,8 @@ def _symbol(match: re.Match[str]) -> str:
 
 def _feet_or_inches(match: re.Match[str]) -> str:
     """Write 3' and 3" in words, unless the mark closes a quotation."""
-    mark, before = match[2], match.string[: match.start()]
+    start = match.start()
+    mark, before = match[2], match.string[max(0, start - _QUOTATION) : start]
     opened = len(re.findall(rf"(?<!\w){mark}(?=[\w$€£])", before))
     closed = len(re.findall(rf"(?<=[^\W\d]){mark}(?!\w)|[.,]{mark}", before))
     return match[0] if opened > closed else f"{match[1]} {'ft' if mark == chr(39) else 'inch'} "
