@@ -201,7 +201,7 @@ class Run:
         checked: bool = False,
         accepted: Any = None,
     ) -> None:
-        started = time.perf_counter()
+        self.started = time.perf_counter()
         rows = Accepted() if accepted is None else Accepted.read(accepted).of_one_document()
         self.profile = Profile.named(profile)
         self.schema = parse_schema(schema, metrics=metrics)
@@ -232,7 +232,7 @@ class Run:
             "profile": self.profile.name,
             "judge": chosen.name,
             "alignment": aligner if isinstance(aligner, str) else name,
-            "seconds": -started,  # until the result is there
+            "seconds": 0.0,  # known when the result is built
         }
         if isinstance(schema, Path):
             self.meta["schema"] = schema.name.removesuffix(".json").removesuffix("-schema")
@@ -294,7 +294,7 @@ class Run:
             tuple(walk.top.children),
             self.profile,
             Inputs(self.schema, self.gold, self.predicted, self.problem),
-            self.meta | {"seconds": time.perf_counter() + self.meta["seconds"]},
+            self.meta | {"seconds": time.perf_counter() - self.started},
             tuple(self.notes),
             partial(null_pass_rate, walk, root, self.gold, self.profile),
         )
