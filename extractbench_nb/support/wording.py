@@ -161,7 +161,7 @@ def fitted(text: str, width: int) -> str:
 
 
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "`": "&#96;"})
-_MARKUP = re.compile(r"[\\*\[\]~$]|(?<!\w)_|_(?!\w)")
+_MARKUP = re.compile(r"[\\*\[\]~$]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def markdown_cell(text: str, limit: int) -> str:
